@@ -1,0 +1,51 @@
+# Every target sets up .venv by itself, once, and again when pyproject.toml changes.
+# PYTHON=... names the Python to use; ARGS=... is passed on to pytest or to the benchmarks.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export PYTHON
+
+.PHONY: help demo test lint format types layers check bench soak docs clean
+
+help: ## show the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+$(READY): pyproject.toml scripts/venv.sh
+	@scripts/venv.sh $(VENV)
+	@touch $@
+
+demo: $(READY) ## run the main job on a long conversation with tool calls
+	@$(BIN)/playhead demo
+
+test: $(READY) ## run the tests
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+lint: $(READY) ## check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(READY) ## format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+types: $(READY) ## check the types
+	@$(BIN)/mypy
+
+layers: $(READY) ## check that imports only point down
+	@$(BIN)/lint-imports --no-logo
+
+check: test lint types layers ## everything CI runs
+
+bench: $(READY) ## measure, see benchmarks/README.md
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+soak: $(READY) ## repeat the random tests for minutes
+	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q tests/property tests/crash $(ARGS)
+
+docs: $(READY) ## run every example of README and docs
+	@$(BIN)/python -m pytest -q tests/docs $(ARGS)
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The context engine for LLM agents."""

@@ -1,0 +1,1 @@
+"""What happened: entries, their frozen payloads, their bytes, and messages."""

@@ -1,0 +1,101 @@
+"""Why each part of a view is in the prompt, told shorter, or out."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from playhead.view.plan import Form, Plan, Span
+from playhead.view.units import Hidden
+
+HEADINGS = ("form", "entries", "count", "tokens", "reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of an explanation: a span of the plan, an injection, or entries of one kind that show nothing.
+
+    `first` and `last` are entry ids (0 for what is no entry), `tokens` is None where nothing was read or priced.
+    """
+
+    form: Form | str
+    first: int
+    last: int
+    count: int
+    tokens: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation(Sequence[Row]):
+    """The rows of a plan, in the order of the prompt, then what shows nothing; `str()` is a table."""
+
+    rows: tuple[Row, ...]
+    plan: Plan
+    room: int
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Row, ...]: ...
+    def __getitem__(self, index: int | slice) -> Row | tuple[Row, ...]:
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def why(self, entry: int) -> str:
+        """Return what became of one entry: its form and the reason, in a sentence."""
+        for span in self.plan.spans:
+            if any(entry in u.ids for u in span.units):
+                return f"{span.form}: {span.reason}"
+        for hidden in self.plan.units.hidden:
+            if hidden.id == entry:
+                return f"not shown: {hidden.reason}"
+        for span in self.plan.spans:
+            if not span.units and span.first <= entry <= span.last:
+                return f"{span.form}: {span.reason}"
+        return "not in the view"
+
+    def __str__(self) -> str:
+        cells = [HEADINGS, *(_cells(r) for r in self.rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
+        lines = ("  ".join(_aligned(cell, widths[i], HEADINGS[i]) for i, cell in enumerate(row)).rstrip() for row in cells)
+        shown = self.plan.tokens
+        return "\n".join([*lines, f"{shown:,} of {self.room:,} tokens"])
+
+
+def explain(plan: Plan, *, room: int, injections: Sequence[Row] = ()) -> Explanation:
+    """Return the explanation of a plan."""
+    rows = (*(_row(s) for s in plan.spans), *injections, *hidden_rows(plan.units.hidden))
+    return Explanation(rows=rows, plan=plan, room=room)
+
+
+def _row(span: Span) -> Row:
+    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=span.reason)
+
+
+def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
+    """Return entries that show nothing as one row for each kind and reason, most frequent first."""
+    tally = Tally((h.kind, h.reason) for h in hidden)
+    bounds: dict[tuple[str, str], tuple[int, int]] = {}
+    for h in hidden:
+        first, last = bounds.get((h.kind, h.reason), (h.id, h.id))
+        bounds[h.kind, h.reason] = min(first, h.id), max(last, h.id)
+    return tuple(
+        Row(form="not shown", first=bounds[key][0], last=bounds[key][1], count=count, tokens=None, reason=f"{key[0]}: {key[1]}") for key, count in tally.most_common()
+    )
+
+
+def _cells(row: Row) -> tuple[str, str, str, str, str]:
+    entries = "" if not row.first else str(row.first) if row.first == row.last else f"{row.first}-{row.last}"
+    return row.form, entries, f"{row.count:,}" if row.count else "", "?" if row.tokens is None else f"{row.tokens:,}", row.reason
+
+
+def _aligned(cell: str, width: int, heading: str) -> str:
+    return cell.rjust(width) if heading in ("count", "tokens") else cell.ljust(width)

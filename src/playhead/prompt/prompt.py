@@ -1,0 +1,98 @@
+"""The prompt: what the model sees, and everything that can be said of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from playhead.entry import codec
+from playhead.entry.message import Message, Part, Text, message_to_json, part_to_json, system
+from playhead.errors import OverBudgetError
+from playhead.prompt.budget import Budget
+from playhead.prompt.diff import PromptDiff, diff
+from playhead.prompt.explain import Explanation, Row, explain
+from playhead.prompt.injection import Injection
+from playhead.prompt.stats import Stats
+from playhead.view.plan import Plan
+from playhead.view.tokens import Counter
+from playhead.wire.providers import dump
+
+SourceKind = Literal["raw", "note", "summary", "injection", "selector"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where one message of a prompt comes from: entries by uid, a summary, an injection, or a selector by name."""
+
+    kind: SourceKind
+    uids: tuple[str, ...] = ()
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Which compile made a prompt, of which tape as it ended where, and the source of each of its messages."""
+
+    compile_id: str
+    tape: str
+    generation: int
+    head: int
+    anchor: str | None
+    strategy: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What the model sees: messages in order, compiled from a tape within a budget.
+
+    `system_injections` are parts for the system prompt; `to` puts them there. `over_budget` is set only by a
+    dry run.
+    """
+
+    messages: tuple[Message, ...]
+    system_injections: tuple[Part, ...]
+    stats: Stats
+    plan: Plan
+    provenance: Provenance
+    budget: Budget
+    counter: Counter
+    injections: tuple[Injection, ...] = ()
+    over_budget: OverBudgetError | None = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the rendered content alone: the same for the same content in any process, at any time."""
+        content = {"messages": [message_to_json(m) for m in self.messages], "system": [part_to_json(p) for p in self.system_injections]}
+        return sha256(codec.encode_sorted(content)).hexdigest()
+
+    def to(self, provider: str, *, model: str | None = None) -> dict[str, Any]:
+        """Return the provider's request body, without model, limits and tools: pass it on with `**`.
+
+        `provider` is openai, openai-responses or anthropic. Signed reasoning goes only to the `model` that made it.
+        """
+        return dump(provider, self._with_system_injections(), model=model)
+
+    def _with_system_injections(self) -> tuple[Message, ...]:
+        if not self.system_injections:
+            return self.messages
+        lead = next((i for i, m in enumerate(self.messages) if m.role != "system"), len(self.messages))
+        return (*self.messages[:lead], system(self.system_injections), *self.messages[lead:])
+
+    def explain(self) -> Explanation:
+        """Return why each part of the view is in, told shorter, or out: rows to iterate, a table to print."""
+        return explain(self.plan, room=self.budget.room, injections=tuple(map(_injection_row, self.injections)))
+
+    def diff(self, old: Prompt) -> PromptDiff:
+        """Return what changed since an older prompt."""
+        return diff(old.messages, self.messages, counter=self.counter)
+
+
+def flattened(injections: tuple[Injection, ...]) -> tuple[Part, ...]:
+    """Return the contents of injections as one run of parts, in order."""
+    return tuple(part for i in injections for part in ((Text(text=i.content),) if isinstance(i.content, str) else i.content))
+
+
+def _injection_row(injection: Injection) -> Row:
+    return Row(form="injection", first=0, last=0, count=0, tokens=None, reason=f"{injection.namespace} at {injection.position}")

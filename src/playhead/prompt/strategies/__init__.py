@@ -1,0 +1,1 @@
+"""The ready-made strategies."""

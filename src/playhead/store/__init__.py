@@ -1,0 +1,1 @@
+"""Where tapes are kept."""

@@ -1,0 +1,1 @@
+"""The handle: one tape in one store, read through one context."""

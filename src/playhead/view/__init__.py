@@ -1,0 +1,1 @@
+"""What one reads: units, selectors, contexts, tokens."""

@@ -1,0 +1,148 @@
+"""From pieces to units: every call meets its results, so that no unit can break a provider's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from playhead.entry.entry import ANCHOR
+from playhead.entry.message import Message, ToolCall, ToolResult
+from playhead.view.pieces import Piece, result_tokens
+from playhead.view.tokens import Counter
+from playhead.view.units import Hidden, Unit, UnitKind
+
+INTERRUPTED = "interrupted, outcome unknown"
+"""What a call says whose result is not on the tape."""
+
+ORPHAN = "result without call"
+NOTHING_LEFT_OUT: Mapping[str, tuple[int, int]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """The units of a run of entries, and the entries that show nothing."""
+
+    units: tuple[Unit, ...]
+    hidden: tuple[Hidden, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    result: ToolResult
+    tokens: int
+    uid: str
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """A unit in the making; a round waits for its results."""
+
+    kind: UnitKind
+    message: Message
+    tokens: int
+    asked: tuple[str, ...]
+    ids: list[int] = field(default_factory=list)
+    uids: list[str] = field(default_factory=list)
+    answers: dict[str, _Answer] = field(default_factory=dict)
+
+    def open_call(self, call_id: str) -> str | None:
+        """Return the call that a result for `call_id` answers (without an id: the next open one), None where there is none."""
+        if call_id:
+            return call_id if call_id in self.asked and call_id not in self.answers else None
+        return next((c for c in self.asked if c not in self.answers), None)
+
+    def add_source(self, entry_id: int, uid: str) -> None:
+        if entry_id and (not self.ids or self.ids[-1] != entry_id):
+            self.ids.append(entry_id)
+        if uid and (not self.uids or self.uids[-1] != uid):
+            self.uids.append(uid)
+
+
+class Pairing:
+    """Builds units from pieces in order: `add` each entry's piece, then `built`.
+
+    A result answers the newest turn that made a call of its id and has no answer to it; without an id it answers
+    the turn right before it, by position. A round stands where its turn stands, whenever its results came.
+    `orphan` is the reason given for a result that answers no call.
+    """
+
+    def __init__(self, *, orphan: str = ORPHAN) -> None:
+        self._orphan = orphan
+        self._drafts: list[_Draft] = []
+        self._asked: dict[str, _Draft] = {}
+        self._turn: _Draft | None = None
+        self._hidden: list[Hidden] = []
+
+    def add(self, piece: Piece, *, id: int, uid: str, kind: str) -> None:
+        """Take in what one entry says."""
+        if piece.hidden is not None:
+            self.hide(id, kind, piece.hidden)
+            return
+        answered = [self._answer(result, tokens, id, uid) for result, tokens in zip(piece.results, piece.result_tokens, strict=True)]
+        if piece.message is not None:
+            self._speak(piece.message, piece.tokens, id, uid, kind)
+        elif not any(answered):
+            repeated = any(r.call_id in self._asked for r in piece.results)
+            self.hide(id, kind, "its call has a result already" if repeated else self._orphan)
+
+    def hide(self, id: int, kind: str, reason: str) -> None:
+        """Note that an entry shows nothing."""
+        self._hidden.append(Hidden(id=id, kind=kind, reason=reason))
+
+    def _answer(self, result: ToolResult, tokens: int, id: int, uid: str) -> bool:
+        draft = self._asked.get(result.call_id) if result.call_id else self._turn
+        call = draft.open_call(result.call_id) if draft else None
+        if draft is None or call is None:
+            return False
+        draft.answers[call] = _Answer(result=replace(result, call_id=call), tokens=tokens, uid=uid)
+        draft.add_source(id, uid)
+        return True
+
+    def _speak(self, message: Message, tokens: int, id: int, uid: str, kind: str) -> None:
+        asked = tuple(c.id for c in message.calls)
+        unit: UnitKind = "round" if asked else "anchor" if kind == ANCHOR else "message"
+        draft = _Draft(kind=unit, message=message, tokens=tokens, asked=asked)
+        draft.add_source(id, uid)
+        self._drafts.append(draft)
+        self._turn = draft if asked else None
+        self._asked.update(dict.fromkeys(asked, draft))
+
+    def built(self, *, counter: Counter, not_shown: Mapping[str, tuple[int, int]] = NOTHING_LEFT_OUT, origin: str | None = None) -> Built:
+        """Return the units; a call without a result gets a stub that says so.
+
+        `not_shown` names, by call id, the entry and the tokens of results that exist but were left out of the view;
+        `origin` names the selector that made units up.
+        """
+        units = tuple(_unit(d, counter, not_shown, origin) for d in self._drafts)
+        return Built(units=units, hidden=tuple(self._hidden))
+
+
+def _unit(draft: _Draft, counter: Counter, not_shown: Mapping[str, tuple[int, int]], origin: str | None) -> Unit:
+    messages, tokens, is_open = [draft.message], draft.tokens, False
+    for call in draft.message.calls:
+        answer = draft.answers.get(call.id)
+        if answer is None:
+            result = _stub(call, not_shown)
+            tokens += result_tokens(result, counter=counter)
+            is_open = is_open or call.id not in not_shown
+        else:
+            result = answer.result if answer.result.name else replace(answer.result, name=call.name)
+            tokens += answer.tokens
+        messages.append(Message(role="tool", content=(result,), sources=(answer.uid,) if answer and answer.uid else draft.message.sources))
+    return Unit(
+        kind=draft.kind,
+        messages=tuple(messages),
+        ids=tuple(draft.ids),
+        uids=tuple(draft.uids),
+        tokens=tokens,
+        is_open=is_open,
+        origin=None if draft.uids else origin,
+    )
+
+
+def _stub(call: ToolCall, not_shown: Mapping[str, tuple[int, int]]) -> ToolResult:
+    if call.id in not_shown:
+        entry, tokens = not_shown[call.id]
+        return ToolResult(call_id=call.id, name=call.name, content=f"result not shown: {tokens} tokens, entry {entry}")
+    return ToolResult(call_id=call.id, name=call.name, content=INTERRUPTED, is_error=True)

@@ -1,0 +1,237 @@
+"""Reading a view from a store: only the part of it that will be sent, and of that only what is new."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from playhead.entry.entry import ANCHOR, TapeEntry, event_name
+from playhead.errors import InvalidInput
+from playhead.store.protocol import Head, WholeStore
+from playhead.store.query import TapeQuery
+from playhead.view.context import LAST_ANCHOR, TapeContext, projection_of
+from playhead.view.pairing import ORPHAN, Built
+from playhead.view.pieces import Piece, note_of, priced, read_piece
+from playhead.view.plan import Units
+from playhead.view.projection import Projection
+from playhead.view.selection import pick, selected_units, selector_name, visible
+from playhead.view.tokens import Counter
+from playhead.view.units import Before, Gap, Hidden, Unit
+
+FIRST_PAGE = 256
+LARGEST_PAGE = 4096
+LEAD_PAGE = 16
+REMEMBERED = 20_000
+"""How many of the newest entries, and how many pieces, a reader remembers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Range:
+    """The entries of a view: behind `start`, up to and with `end`, in one generation of the tape."""
+
+    generation: int
+    start: int
+    end: int
+    orphan: str
+
+
+class TapeReader:
+    """Reads views of one tape, and remembers its newest entries and what they say: entries never change.
+
+    All handles of a tape on one store object may share one; a reset of the tape is noticed by its generation.
+    """
+
+    def __init__(self, store: WholeStore, tape: str) -> None:
+        self.store = store
+        self.tape = tape
+        self._generation = -1
+        self._newest: tuple[TapeEntry, ...] = ()
+        self._fronts: dict[int, tuple[TapeEntry, ...]] = {}
+        self._pieces: dict[tuple[str, int], Piece] = {}
+
+    async def read(self, context: TapeContext, *, counter: Counter, tail_tokens: int | None = None, head_tokens: int = 0, at: int | None = None) -> Units:
+        """Load a view: its tail up to `tail_tokens` (one unit more, None for all), its first `head_tokens`, and its lead.
+
+        A selector of the user's own gets the whole view. `at` reads the tape as it was when that entry was its last.
+        Raises AnchorNotFound for a name that no anchor has; without any anchor LAST_ANCHOR reads the whole tape.
+        """
+        head = await self._refresh()
+        anchor = await self.boundary(context, at=at)
+        projection = projection_of(context)
+        orphan = ORPHAN if anchor is None else f"its call is before anchor {event_name(anchor)}"
+        span = _Range(generation=head.generation, start=anchor.id if anchor else 0, end=head.id if at is None else min(at, head.id), orphan=orphan)
+        if projection is None:
+            return _placed(await self._selected(context, span, counter), span, anchor)
+        units = await self._projected(projection, span, counter, tail_tokens, head_tokens)
+        note = self._note(anchor, counter) if anchor and projection.anchor_state else None
+        return _placed(units if note is None else _led_by(units, note), span, anchor)
+
+    async def boundary(self, context: TapeContext, *, at: int | None = None) -> TapeEntry | None:
+        """Return the anchor that a context reads behind, None for the whole tape. Raises AnchorNotFound."""
+        query = TapeQuery(tape=self.tape, ceiling=at)
+        if context.anchor is None:
+            return None
+        if context.anchor is LAST_ANCHOR:
+            return _only(await self.store.fetch_all(query.kinds(ANCHOR).newest_first().limit(1)))
+        if not isinstance(context.anchor, str):
+            raise InvalidInput(f"A context's anchor is LAST_ANCHOR, a name or None, not {context.anchor!r}.")
+        behind = _only(await self.store.fetch_all(query.after_anchor(context.anchor).limit(1)))
+        upto = query if behind is None else query.before(behind.id)
+        return _only(await self.store.fetch_all(upto.newest_first().limit(1)))
+
+    async def entries(self, context: TapeContext, *, at: int | None = None) -> tuple[TapeEntry, ...]:
+        """Return all entries of a view, those behind its anchor."""
+        anchor = await self.boundary(context, at=at)
+        return tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, ceiling=at, cursor=anchor.id if anchor else 0)))
+
+    # ---- what is remembered ------------------------------------------------------------------------------------------
+
+    async def _refresh(self) -> Head:
+        """Read what came behind the newest entry remembered, or forget all where the tape was reset."""
+        head = await self.store.head(self.tape)
+        if head.generation != self._generation or self._newest and self._newest[-1].id > head.id:
+            self._generation, self._newest = head.generation, ()
+            self._fronts.clear()
+            self._pieces.clear()
+        last = self._newest[-1].id if self._newest else None
+        if last is not None and last < head.id:
+            missing = head.id - last
+            fresh = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last, ceiling=head.id))) if missing <= REMEMBERED else ()
+            if self._newest and self._newest[-1].id == last:
+                self._newest = (*self._newest, *fresh)[-REMEMBERED:] if fresh else ()
+        return head
+
+    def _read_piece(self, counter: Counter) -> Callable[[TapeEntry], Piece]:
+        pieces, name = self._pieces, counter.name
+        if len(pieces) > 2 * REMEMBERED:
+            for key in list(pieces)[:REMEMBERED]:
+                del pieces[key]
+
+        def read(entry: TapeEntry) -> Piece:
+            piece = pieces.get((name, entry.id))
+            if piece is None:
+                piece = pieces[name, entry.id] = read_piece(entry, counter=counter)
+            return piece
+
+        return read
+
+    async def _older(self, span: _Range, before: int, size: int) -> tuple[TapeEntry, ...]:
+        """Return up to `size` entries of the range that stand right before the id `before`, in order."""
+        newest = self._newest
+        if newest and newest[0].id < before and newest[-1].id >= before - 1:
+            stop = bisect_left(newest, before, key=_id)
+            begin = max(bisect_right(newest, span.start, key=_id), stop - size)
+            if begin < stop or newest[0].id <= span.start + 1:
+                return newest[begin:stop]
+        query = TapeQuery(tape=self.tape, cursor=span.start, stop=before).newest_first().limit(size)
+        found = tuple(reversed(await self.store.fetch_all(query)))
+        self._remember(found, span)
+        return found
+
+    def _remember(self, found: tuple[TapeEntry, ...], span: _Range) -> None:
+        if not found or span.generation != self._generation:
+            return
+        if not self._newest:
+            self._newest = found
+        elif found[-1].id == self._newest[0].id - 1 and len(self._newest) < REMEMBERED:
+            self._newest = (*found, *self._newest)
+
+    # ---- a view through a built-in projection ------------------------------------------------------------------------
+
+    async def _projected(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None, head_tokens: int) -> Units:
+        read = self._read_piece(counter)
+        loaded: tuple[TapeEntry, ...] = ()
+        page, at_start = FIRST_PAGE, span.end <= span.start
+        built = Built(units=(), hidden=())
+        while not at_start and (tail_tokens is None or sum(u.tokens for u in built.units) <= tail_tokens):
+            older = await self._older(span, loaded[0].id if loaded else span.end + 1, page)
+            loaded = (*older, *loaded)
+            at_start = not older or older[0].id == span.start + 1
+            page = min(4 * page, LARGEST_PAGE) if tail_tokens is not None else LARGEST_PAGE
+            if at_start or tail_tokens is not None:
+                built = projection.build(loaded, counter=counter, read=read, orphan=span.orphan if at_start else "its call is before what was read")
+        if at_start or not loaded:
+            return Units(units=built.units, hidden=built.hidden, lead=_leading(built.units))
+        return await self._fronted(projection, span, counter, built, loaded[0].id, head_tokens)
+
+    async def _fronted(self, projection: Projection, span: _Range, counter: Counter, tail: Built, first: int, head_tokens: int) -> Units:
+        """Put what the view opens with before a tail that starts at entry `first`."""
+        front, size, room = Built(units=(), hidden=()), LEAD_PAGE, head_tokens
+        while True:
+            entries = await self._front(span, size)
+            ahead = tuple(e for e in entries if e.id < first)
+            front = projection.build(ahead, counter=counter, read=self._read_piece(counter), orphan=span.orphan)
+            if sum(u.tokens for u in front.units) > room or len(ahead) < size or not room:
+                break
+            size *= 4
+        lead = _leading(front.units)
+        kept = max(lead, _complete(front.units, room))
+        units = front.units[:kept]
+        last = max((id for u in units for id in u.ids), default=span.start)
+        hidden = tuple(h for h in front.hidden if h.id <= last)
+        gap = Gap(first=last + 1, last=first - 1, count=first - 1 - last, at=kept) if last + 1 < first else None
+        return Units(units=(*units, *tail.units), hidden=(*hidden, *tail.hidden), lead=lead, unread=gap)
+
+    async def _front(self, span: _Range, size: int) -> Sequence[TapeEntry]:
+        known = self._fronts.get(span.start)
+        if known is None or len(known) < size:
+            query = TapeQuery(tape=self.tape, cursor=span.start).limit(size)
+            known = tuple(await self.store.fetch_all(query))
+            if span.generation == self._generation:
+                self._fronts[span.start] = known
+        return known
+
+    def _note(self, anchor: TapeEntry, counter: Counter) -> Unit | None:
+        key = (counter.name, -anchor.id)
+        piece = self._pieces.get(key)
+        if piece is None:
+            piece = self._pieces[key] = priced(Piece(message=note_of(anchor)), counter=counter)
+        if piece.message is None:
+            return None
+        return Unit(kind="note", messages=(piece.message,), ids=(), uids=piece.message.sources, tokens=piece.tokens)
+
+    # ---- a view through the user's own selector ----------------------------------------------------------------------
+
+    async def _selected(self, context: TapeContext, span: _Range, counter: Counter) -> Units:
+        if context.select is None:
+            raise InvalidInput("A context without a selector reads through the minimal projection.")
+        entries = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=span.start, stop=span.end + 1)))
+        seen = visible(entries)
+        picked = await pick(context.select, seen, context)
+        built = selected_units(picked, seen, selector=selector_name(context.select), counter=counter)
+        unseen = tuple(Hidden(id=e.id, kind=e.kind, reason="meta.context is False") for e in entries if e.meta.get("context") is False)
+        return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen), key=_id)), lead=_leading(built.units))
+
+
+def _id(value: TapeEntry | Hidden) -> int:
+    return value.id
+
+
+def _only(found: Sequence[TapeEntry]) -> TapeEntry | None:
+    return found[0] if found else None
+
+
+def _leading(units: Sequence[Unit]) -> int:
+    """Return how many system messages the view opens with."""
+    return next((i for i, u in enumerate(units) if u.role != "system"), len(units))
+
+
+def _complete(units: Sequence[Unit], room: int) -> int:
+    """Return how many units from the front fit in `room` tokens, up to the first that may not be whole."""
+    count, left = 0, room
+    for unit in units:
+        if unit.is_open or unit.tokens > left:
+            break
+        count, left = count + 1, left - unit.tokens
+    return count
+
+
+def _led_by(units: Units, note: Unit) -> Units:
+    gap = units.unread
+    return replace(units, units=(note, *units.units), lead=units.lead + 1, unread=gap and replace(gap, at=gap.at + 1))
+
+
+def _placed(units: Units, span: _Range, anchor: TapeEntry | None) -> Units:
+    before = None if anchor is None else Before(name=event_name(anchor) or "-", id=anchor.id)
+    return replace(units, before=before, generation=span.generation, end=span.end)

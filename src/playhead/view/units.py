@@ -1,0 +1,70 @@
+"""Units: the smallest things a plan may move, and what is known of the entries around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from playhead.entry.message import Message
+
+UnitKind = Literal["message", "round", "anchor", "note"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One message, or one tool round (a turn with its calls and all their results), or a note; priced.
+
+    `ids` are the entries it was made from, rising, `uids` their lasting names (both empty for a message that a
+    selector made up; `origin` then names the selector). `tokens` is the price of showing it whole.
+    `is_open` says that a call of the round has no result on the tape.
+    """
+
+    kind: UnitKind
+    messages: tuple[Message, ...]
+    ids: tuple[int, ...]
+    uids: tuple[str, ...]
+    tokens: int
+    is_open: bool = False
+    origin: str | None = None
+
+    @property
+    def first(self) -> int:
+        """The id of its first entry, 0 where it has none."""
+        return self.ids[0] if self.ids else 0
+
+    @property
+    def last(self) -> int:
+        """The id of its last entry, 0 where it has none."""
+        return self.ids[-1] if self.ids else 0
+
+    @property
+    def role(self) -> str:
+        """Who speaks first in it."""
+        return self.messages[0].role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """An entry inside the view that shows nothing, and why."""
+
+    id: int
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A run of entries that was not read; it lies before the unit of index `at`."""
+
+    first: int
+    last: int
+    count: int
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """The entries up to and with the anchor that reading starts behind."""
+
+    name: str
+    id: int
