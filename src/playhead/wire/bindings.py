@@ -14,7 +14,7 @@ def is_bound_to(thinking: Thinking, *, provider: str, model: str | None) -> bool
     """Tell whether thinking may go to a provider's model: only to the very one that made it, word for word."""
     if model is None or thinking.model is None or thinking.provider != provider:
         return False
-    return is_same_model(thinking.model, model) and is_encodable(thinking.text)
+    return is_same_model(thinking.model, model) and all(map(is_encodable, (thinking.text, thinking.signature or "", thinking.redacted or "")))
 
 
 def is_same_model(one: str, other: str) -> bool:

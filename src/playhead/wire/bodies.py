@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from playhead.entry.frozen import FrozenDict, FrozenList, freeze, freeze_dict
+from playhead.entry.frozen import FrozenDict, freeze_dict
 from playhead.errors import WireError
 
 Body = Mapping[str, Any] | Sequence[Any]
@@ -86,9 +86,3 @@ def model_of(body: Body, model: str | None) -> str | None:
         return model
     own = body.get("model")
     return own if isinstance(own, str) else None
-
-
-def frozen_list(values: Sequence[Any]) -> FrozenList:
-    """Return a list of JSON values, frozen."""
-    frozen: FrozenList = freeze(list(values))
-    return frozen
