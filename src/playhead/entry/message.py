@@ -140,12 +140,12 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the message, in order."""
-        return tuple(p for p in self.parts if isinstance(p, ToolCall))
+        return () if isinstance(self.content, str) else tuple([p for p in self.content if isinstance(p, ToolCall)])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """The tool results of the message, in order."""
-        return tuple(p for p in self.parts if isinstance(p, ToolResult))
+        return () if isinstance(self.content, str) else tuple([p for p in self.content if isinstance(p, ToolResult)])
 
 
 def _words(part: Part) -> str:
@@ -298,7 +298,7 @@ def _turn_payload(message: Message) -> FrozenDict:
 
 
 def _results_payload(results: Sequence[ToolResult]) -> FrozenDict:
-    payload: dict[str, object] = {"results": [_content_to_json(r.content) for r in results], "call_ids": [r.call_id for r in results]}
+    payload: dict[str, object] = {"results": [_content_to_json(r.content or "") for r in results], "call_ids": [r.call_id for r in results]}
     for key, values in (("is_error", [r.is_error for r in results]), ("names", [r.name for r in results]), ("extra", [r.extra or None for r in results])):
         if any(values):
             payload[key] = values
@@ -357,8 +357,10 @@ def arguments_from_json(value: object) -> tuple[FrozenDict, str | None]:
     if value is None:
         return NOTHING, None
     text = value if isinstance(value, str) else codec.encode(freeze(value, path="arguments")).decode()
+    if not text.strip():
+        return NOTHING, freeze(text)
     try:
-        parsed = codec.decode(text) if text else None
+        parsed = codec.decode(text)
         arguments = freeze_dict(parsed, path="arguments") if isinstance(parsed, dict) else FrozenDict({"_unparsed": text})
     except (ValueError, RecursionError, InvalidInput):
         arguments = FrozenDict({"_unparsed": freeze(text)})

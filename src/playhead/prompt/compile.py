@@ -9,8 +9,8 @@ from playhead import clock
 from playhead.errors import InvalidInput, InvalidPlan, OverBudgetError
 from playhead.prompt.budget import Budget
 from playhead.prompt.injection import Injection, at
-from playhead.prompt.prompt import Prompt, Provenance, flattened
-from playhead.prompt.render import rendered
+from playhead.prompt.prompt import Prompt, flattened
+from playhead.prompt.render import messages_of
 from playhead.prompt.stats import overhead_tokens, stats_of
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategy import Strategy, need_of
@@ -53,21 +53,14 @@ async def compile(
             raise
         over_budget = exc
         plan = (await tape.read(tail_tokens=budget.room)).keep((), reason=exc.message)
-    shown = rendered(plan, joined)
     return Prompt(
-        messages=tuple(m for m, _ in shown),
+        messages=messages_of(plan, joined),
         system_injections=flattened(at(joined, "system")),
         stats=stats_of(plan, injections=injected, room=budget.room, counter=tape.counter, overhead=overhead),
         plan=plan,
-        provenance=Provenance(
-            compile_id=clock.new_uid(),
-            tape=tape.name,
-            generation=plan.units.generation,
-            head=plan.units.end,
-            anchor=plan.units.before.name if plan.units.before else None,
-            strategy=strategy_name(strategy),
-            sources=tuple(s for _, s in shown),
-        ),
+        compile_id=clock.new_uid(),
+        strategy=strategy_name(strategy),
+        tape=tape.name,
         budget=budget,
         counter=tape.counter,
         injections=joined,

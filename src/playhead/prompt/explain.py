@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import overload
 
 from playhead.view.plan import Form, Plan, Span
@@ -72,8 +72,21 @@ class Explanation(Sequence[Row]):
 
 def explain(plan: Plan, *, room: int, injections: Sequence[Row] = ()) -> Explanation:
     """Return the explanation of a plan."""
-    rows = (*(_row(s) for s in plan.spans), *injections, *hidden_rows(plan.units.hidden))
+    rows = (*merged(_row(s) for s in plan.spans), *injections, *hidden_rows(plan.units.hidden))
     return Explanation(rows=rows, plan=plan, room=room)
+
+
+def merged(rows: Iterable[Row]) -> list[Row]:
+    """Return rows with adjacent ones of equal form and reason in one: what was read and what was not, left out alike."""
+    joined: list[Row] = []
+    for row in rows:
+        last = joined[-1] if joined else None
+        if last and (last.form, last.reason) == (row.form, row.reason):
+            tokens = None if last.tokens is None or row.tokens is None else last.tokens + row.tokens
+            joined[-1] = replace(last, first=last.first or row.first, last=row.last or last.last, count=last.count + row.count, tokens=tokens)
+        else:
+            joined.append(row)
+    return joined
 
 
 def _row(span: Span) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 from playhead.entry import codec
 from playhead.entry.message import Message, Part, Text, message_to_json, part_to_json, system
@@ -13,22 +13,11 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.diff import PromptDiff, diff
 from playhead.prompt.explain import Explanation, Row, explain
 from playhead.prompt.injection import Injection
+from playhead.prompt.render import Source, rendered
 from playhead.prompt.stats import Stats
 from playhead.view.plan import Plan
 from playhead.view.tokens import Counter
-from playhead.wire.providers import dump
-
-SourceKind = Literal["raw", "note", "summary", "injection", "selector"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """Where one message of a prompt comes from: entries by uid, a summary, an injection, or a selector by name."""
-
-    kind: SourceKind
-    uids: tuple[str, ...] = ()
-    name: str | None = None
-
+from playhead.wire.providers import format_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
@@ -55,7 +44,9 @@ class Prompt:
     system_injections: tuple[Part, ...]
     stats: Stats
     plan: Plan
-    provenance: Provenance
+    compile_id: str
+    strategy: str
+    tape: str
     budget: Budget
     counter: Counter
     injections: tuple[Injection, ...] = ()
@@ -67,12 +58,26 @@ class Prompt:
         content = {"messages": [message_to_json(m) for m in self.messages], "system": [part_to_json(p) for p in self.system_injections]}
         return sha256(codec.encode_sorted(content)).hexdigest()
 
+    @property
+    def provenance(self) -> Provenance:
+        """Which compile this is, and where each message comes from."""
+        units = self.plan.units
+        return Provenance(
+            compile_id=self.compile_id,
+            tape=self.tape,
+            generation=units.generation,
+            head=units.end,
+            anchor=units.before.name if units.before else None,
+            strategy=self.strategy,
+            sources=tuple(source for _, source in rendered(self.plan, self.injections)),
+        )
+
     def to(self, provider: str, *, model: str | None = None) -> dict[str, Any]:
         """Return the provider's request body, without model, limits and tools: pass it on with `**`.
 
         `provider` is openai, openai-responses or anthropic. Signed reasoning goes only to the `model` that made it.
         """
-        return dump(provider, self._with_system_injections(), model=model)
+        return format_of(provider).dump(self._with_system_injections(), model=model)
 
     def _with_system_injections(self) -> tuple[Message, ...]:
         if not self.system_injections:

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from playhead.entry.message import Message
 from playhead.prompt.injection import Injection, place
-from playhead.prompt.prompt import Source, SourceKind
 from playhead.view.plan import Plan, Span
 from playhead.view.units import Unit
+
+SourceKind = Literal["raw", "note", "summary", "injection", "selector"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where one message of a prompt comes from: entries by uid, a summary, an injection, or a selector by name."""
+
+    kind: SourceKind
+    uids: tuple[str, ...] = ()
+    name: str | None = None
+
+
+def messages_of(plan: Plan, injections: tuple[Injection, ...] = ()) -> tuple[Message, ...]:
+    """Return what a plan shows, injections at the last user message among it."""
+    shown = [m for span in plan.spans if span.is_shown for m in (span.messages or [m for unit in span.units for m in unit.messages])]
+    return tuple([m for m, _ in place(shown, injections)]) if injections else tuple(shown)
 
 
 def rendered(plan: Plan, injections: tuple[Injection, ...] = ()) -> tuple[tuple[Message, Source], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -41,10 +42,12 @@ class _Draft:
     kind: UnitKind
     message: Message
     tokens: int
+    index: int
     asked: tuple[str, ...]
     ids: list[int] = field(default_factory=list)
     uids: list[str] = field(default_factory=list)
     answers: dict[str, _Answer] = field(default_factory=dict)
+    unit: Unit | None = None
 
     def open_call(self, call_id: str) -> str | None:
         """Return the call that a result for `call_id` answers (without an id: the next open one), None where there is none."""
@@ -64,11 +67,15 @@ class Pairing:
 
     A result answers the newest turn that made a call of its id and has no answer to it; without an id it answers
     the turn right before it, by position. A round stands where its turn stands, whenever its results came.
-    `orphan` is the reason given for a result that answers no call.
+    `orphan` is the reason given for a result that answers no call. More may be added after `built`: units that did
+    not change are the same objects then. `late` are answers that came when other units stood behind their round:
+    (entry, kind, index of the round).
     """
 
-    def __init__(self, *, orphan: str = ORPHAN) -> None:
+    def __init__(self, *, counter: Counter, orphan: str = ORPHAN) -> None:
+        self._counter = counter
         self._orphan = orphan
+        self.late: list[tuple[int, str, int]] = []
         self._drafts: list[_Draft] = []
         self._asked: dict[str, _Draft] = {}
         self._turn: _Draft | None = None
@@ -79,7 +86,7 @@ class Pairing:
         if piece.hidden is not None:
             self.hide(id, kind, piece.hidden)
             return
-        answered = [self._answer(result, tokens, id, uid) for result, tokens in zip(piece.results, piece.result_tokens, strict=True)]
+        answered = [self._answer(result, tokens, id, uid, kind) for result, tokens in zip(piece.results, piece.result_tokens, strict=True)]
         if piece.message is not None:
             self._speak(piece.message, piece.tokens, id, uid, kind)
         elif not any(answered):
@@ -90,32 +97,54 @@ class Pairing:
         """Note that an entry shows nothing."""
         self._hidden.append(Hidden(id=id, kind=kind, reason=reason))
 
-    def _answer(self, result: ToolResult, tokens: int, id: int, uid: str) -> bool:
+    def _answer(self, result: ToolResult, tokens: int, id: int, uid: str, kind: str) -> bool:
         draft = self._asked.get(result.call_id) if result.call_id else self._turn
         call = draft.open_call(result.call_id) if draft else None
         if draft is None or call is None:
             return False
         draft.answers[call] = _Answer(result=replace(result, call_id=call), tokens=tokens, uid=uid)
         draft.add_source(id, uid)
+        draft.unit = None
+        if draft is not self._drafts[-1]:
+            self.late.append((id, kind, draft.index))
         return True
 
     def _speak(self, message: Message, tokens: int, id: int, uid: str, kind: str) -> None:
         asked = tuple(c.id for c in message.calls)
         unit: UnitKind = "round" if asked else "anchor" if kind == ANCHOR else "message"
-        draft = _Draft(kind=unit, message=message, tokens=tokens, asked=asked)
+        draft = _Draft(kind=unit, message=message, tokens=tokens, index=len(self._drafts), asked=asked)
         draft.add_source(id, uid)
         self._drafts.append(draft)
         self._turn = draft if asked else None
         self._asked.update(dict.fromkeys(asked, draft))
 
-    def built(self, *, counter: Counter, not_shown: Mapping[str, tuple[int, int]] = NOTHING_LEFT_OUT, origin: str | None = None) -> Built:
+    def built(self, *, not_shown: Mapping[str, tuple[int, int]] = NOTHING_LEFT_OUT, origin: str | None = None) -> Built:
         """Return the units; a call without a result gets a stub that says so.
 
         `not_shown` names, by call id, the entry and the tokens of results that exist but were left out of the view;
         `origin` names the selector that made units up.
         """
-        units = tuple(_unit(d, counter, not_shown, origin) for d in self._drafts)
+        units = tuple([_unit(d, self._counter, not_shown, origin) if d.unit is None else d.unit for d in self._drafts])
         return Built(units=units, hidden=tuple(self._hidden))
+
+    def tail(self, tokens: int) -> tuple[int, tuple[Unit, ...]]:
+        """Return the newest units that cost more than `tokens`, and the index of the first of them; all where they cost less."""
+        units: list[Unit] = []
+        index, left = len(self._drafts), tokens
+        while index and left >= 0:
+            index -= 1
+            draft = self._drafts[index]
+            unit = draft.unit or _unit(draft, self._counter, NOTHING_LEFT_OUT, None)
+            units.append(unit)
+            left -= unit.tokens
+        return index, tuple(reversed(units))
+
+    def hidden_from(self, entry: int) -> tuple[Hidden, ...]:
+        """Return the entries from `entry` on that show nothing."""
+        return tuple(self._hidden[bisect_left(self._hidden, entry, key=lambda h: h.id) :])
+
+    def __len__(self) -> int:
+        return len(self._drafts)
 
 
 def _unit(draft: _Draft, counter: Counter, not_shown: Mapping[str, tuple[int, int]], origin: str | None) -> Unit:
@@ -128,9 +157,9 @@ def _unit(draft: _Draft, counter: Counter, not_shown: Mapping[str, tuple[int, in
             is_open = is_open or call.id not in not_shown
         else:
             result = answer.result if answer.result.name else replace(answer.result, name=call.name)
-            tokens += answer.tokens
+            tokens += answer.tokens if result is answer.result else result_tokens(result, counter=counter)
         messages.append(Message(role="tool", content=(result,), sources=(answer.uid,) if answer and answer.uid else draft.message.sources))
-    return Unit(
+    draft.unit = Unit(
         kind=draft.kind,
         messages=tuple(messages),
         ids=tuple(draft.ids),
@@ -139,6 +168,7 @@ def _unit(draft: _Draft, counter: Counter, not_shown: Mapping[str, tuple[int, in
         is_open=is_open,
         origin=None if draft.uids else origin,
     )
+    return draft.unit
 
 
 def _stub(call: ToolCall, not_shown: Mapping[str, tuple[int, int]]) -> ToolResult:

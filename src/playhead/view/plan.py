@@ -8,7 +8,7 @@ from typing import Literal, overload
 
 from playhead.entry.message import Message
 from playhead.errors import InvalidPlan, OverBudgetError
-from playhead.view.units import Before, Gap, Hidden, Unit
+from playhead.view.units import Before, Gap, Hidden, Unit, pairing_fault
 
 Form = Literal["raw", "summary", "trimmed", "omitted"]
 
@@ -42,15 +42,15 @@ class Span:
 def span_of(units: Iterable[Unit], *, form: Form, reason: str) -> Span:
     """Return the span of adjacent units in one form, its bounds and its price taken from them."""
     run = tuple(units)
-    ids = sorted({id for u in run for id in u.ids})
+    ids = {id for u in run for id in u.ids}
     return Span(
         form=form,
         reason=reason,
         units=run,
-        first=ids[0] if ids else 0,
-        last=ids[-1] if ids else 0,
+        first=min(ids, default=0),
+        last=max(ids, default=0),
         count=len(ids),
-        tokens=sum(u.tokens for u in run),
+        tokens=sum([u.tokens for u in run]),
     )
 
 
@@ -213,22 +213,7 @@ def _check_span(span: Span) -> None:
         raise InvalidPlan(f"{where} shows nothing or has no price.")
     if span.form == "summary" and not span.node:
         raise InvalidPlan(f"{where} does not name its summary.")
-    _check_pairs(span, where)
-
-
-def _check_pairs(span: Span, where: str) -> None:
-    """Prove that in what the span shows every call has its result and every result its call."""
-    if not span.is_shown:
-        return
-    shown = span.messages if span.messages else tuple(m for u in span.units for m in u.messages)
-    waiting: list[str] = []
-    for message in shown:
-        if waiting and not message.results:
-            break
-        for result in message.results:
-            if result.call_id not in waiting:
-                raise InvalidPlan(f"{where} shows a result for call {result.call_id!r} without the call.")
-            waiting.remove(result.call_id)
-        waiting += [c.id for c in message.calls]
-    if waiting:
-        raise InvalidPlan(f"{where} shows call {waiting[0]!r} without its result.")
+    faults = (pairing_fault(span.messages),) if span.messages else (u.fault for u in span.units)
+    fault = next(filter(None, faults), None) if span.is_shown else None
+    if fault is not None:
+        raise InvalidPlan(f"{where} shows {fault}.")

@@ -34,17 +34,20 @@ class Projection:
             return f"kind not shown by the {self.name} projection"
         return "meta.context is False" if entry.meta.get("context") is False else None
 
-    def build(self, entries: Iterable[TapeEntry], *, counter: Counter, orphan: str = ORPHAN, read: Callable[[TapeEntry], Piece] | None = None) -> Built:
-        """Return the units of entries in order; `read` may remember pieces it has read before."""
-        read = read or (lambda entry: read_piece(entry, counter=counter))
-        pairing = Pairing(orphan=orphan)
+    def feed(self, pairing: Pairing, entries: Iterable[TapeEntry], *, read: Callable[[TapeEntry], Piece]) -> None:
+        """Add entries in order to a pairing; `read` says what an entry stands for."""
         for entry in entries:
             why = self.why_hidden(entry)
             if why is None:
                 pairing.add(read(entry), id=entry.id, uid=entry.uid, kind=entry.kind)
             else:
                 pairing.hide(entry.id, entry.kind, why)
-        return pairing.built(counter=counter)
+
+    def build(self, entries: Iterable[TapeEntry], *, counter: Counter, orphan: str = ORPHAN, read: Callable[[TapeEntry], Piece] | None = None) -> Built:
+        """Return the units of entries in order; `read` may remember pieces it has read before."""
+        pairing = Pairing(counter=counter, orphan=orphan)
+        self.feed(pairing, entries, read=read or (lambda entry: read_piece(entry, counter=counter)))
+        return pairing.built()
 
 
 MINIMAL: Final = Projection(name="minimal", shown=frozenset({MESSAGE}))

@@ -16,6 +16,7 @@ from playhead.view.pieces import Piece, note_of, priced, read_piece
 from playhead.view.plan import Units
 from playhead.view.projection import Projection
 from playhead.view.selection import pick, selected_units, selector_name, visible
+from playhead.view.tail import Tail, TailKey
 from playhead.view.tokens import Counter
 from playhead.view.units import Before, Gap, Hidden, Unit
 
@@ -49,6 +50,7 @@ class TapeReader:
         self._newest: tuple[TapeEntry, ...] = ()
         self._fronts: dict[int, tuple[TapeEntry, ...]] = {}
         self._pieces: dict[tuple[str, int], Piece] = {}
+        self._tail: Tail | None = None
 
     async def read(self, context: TapeContext, *, counter: Counter, tail_tokens: int | None = None, head_tokens: int = 0, at: int | None = None) -> Units:
         """Load a view: its tail up to `tail_tokens` (one unit more, None for all), its first `head_tokens`, and its lead.
@@ -91,7 +93,7 @@ class TapeReader:
         """Read what came behind the newest entry remembered, or forget all where the tape was reset."""
         head = await self.store.head(self.tape)
         if head.generation != self._generation or self._newest and self._newest[-1].id > head.id:
-            self._generation, self._newest = head.generation, ()
+            self._generation, self._newest, self._tail = head.generation, (), None
             self._fronts.clear()
             self._pieces.clear()
         last = self._newest[-1].id if self._newest else None
@@ -140,20 +142,46 @@ class TapeReader:
     # ---- a view through a built-in projection ------------------------------------------------------------------------
 
     async def _projected(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None, head_tokens: int) -> Units:
-        read = self._read_piece(counter)
-        loaded: tuple[TapeEntry, ...] = ()
-        page, at_start = FIRST_PAGE, span.end <= span.start
-        built = Built(units=(), hidden=())
-        while not at_start and (tail_tokens is None or sum(u.tokens for u in built.units) <= tail_tokens):
-            older = await self._older(span, loaded[0].id if loaded else span.end + 1, page)
-            loaded = (*older, *loaded)
-            at_start = not older or older[0].id == span.start + 1
-            page = min(4 * page, LARGEST_PAGE) if tail_tokens is not None else LARGEST_PAGE
-            if at_start or tail_tokens is not None:
-                built = projection.build(loaded, counter=counter, read=read, orphan=span.orphan if at_start else "its call is before what was read")
-        if at_start or not loaded:
+        key = TailKey(projection=projection, counter=counter.name, generation=span.generation, start=span.start)
+        tail = self._tail
+        if tail is None or tail.key != key or tail.last > span.end or tail.is_too_long:
+            tail = None
+        if tail is not None and tail.last < span.end:
+            tail.add(await self._between(tail.last, span.end), read=self._read_piece(counter))
+        held = tail.holding(tail_tokens) if tail else None
+        if held is None:
+            tail, held = await self._new_tail(key, span, counter, tail_tokens)
+        if self._tail is None or tail is not None and tail.last >= self._tail.last:
+            self._tail = tail
+        built, starts_view = held
+        if starts_view:
             return Units(units=built.units, hidden=built.hidden, lead=_leading(built.units))
-        return await self._fronted(projection, span, counter, built, loaded[0].id, head_tokens)
+        return await self._fronted(projection, span, counter, built, built.units[0].first, head_tokens)
+
+    async def _new_tail(self, key: TailKey, span: _Range, counter: Counter, tokens: int | None) -> tuple[Tail, tuple[Built, bool]]:
+        """Read back from the end until the units cost more than `tokens`, guessing from what was read how far that is."""
+        loaded: tuple[TapeEntry, ...] = ()
+        size, at_start = FIRST_PAGE if tokens is not None else LARGEST_PAGE, span.end <= span.start
+        while True:
+            while not at_start:
+                older = await self._older(span, loaded[0].id if loaded else span.end + 1, size)
+                loaded = (*older, *loaded)
+                at_start = not older or older[0].id == span.start + 1
+                if tokens is not None:
+                    break
+            tail = Tail(key, counter=counter, first=loaded[0].id if loaded else span.start + 1, is_whole=at_start, orphan=span.orphan)
+            tail.add(loaded, read=self._read_piece(counter))
+            held = tail.holding(tokens)
+            if held is not None:
+                return tail, held
+            size = _next_size(len(loaded), tail.tokens, tokens or 0)
+
+    async def _between(self, last: int, end: int) -> Sequence[TapeEntry]:
+        """Return the entries behind `last` up to `end`, from memory where they are remembered."""
+        newest = self._newest
+        if newest and newest[0].id <= last + 1 and newest[-1].id >= end:
+            return newest[bisect_right(newest, last, key=_id) : bisect_right(newest, end, key=_id)]
+        return await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last, stop=end + 1))
 
     async def _fronted(self, projection: Projection, span: _Range, counter: Counter, tail: Built, first: int, head_tokens: int) -> Units:
         """Put what the view opens with before a tail that starts at entry `first`."""
@@ -202,6 +230,11 @@ class TapeReader:
         built = selected_units(picked, seen, selector=selector_name(context.select), counter=counter)
         unseen = tuple(Hidden(id=e.id, kind=e.kind, reason="meta.context is False") for e in entries if e.meta.get("context") is False)
         return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen), key=_id)), lead=_leading(built.units))
+
+
+def _next_size(read: int, cost: int, wanted: int) -> int:
+    """Return how many more entries to read where `read` of them cost `cost` tokens and `wanted` are needed."""
+    return min(max(FIRST_PAGE, (wanted - cost) * read * 5 // (4 * max(cost, 1))), LARGEST_PAGE)
 
 
 def _id(value: TapeEntry | Hidden) -> int:

@@ -103,13 +103,13 @@ def selected_units(picked: Sequence[object], entries: Sequence[TapeEntry], *, se
     """
     by_payload = {id(e.payload): e for e in entries}
     by_uid = {e.uid: e for e in entries if e.uid}
-    pairing = Pairing()
+    pairing = Pairing(counter=counter)
     used: set[int] = set()
     for index, item in enumerate(picked):
         entry, piece = _picked(item, by_payload, by_uid, index, counter)
         used.add(entry.id if entry else 0)
         pairing.add(piece, id=entry.id if entry else 0, uid=entry.uid if entry else "", kind=entry.kind if entry else "selected")
-    built = pairing.built(counter=counter, not_shown=_results_on_tape(entries, counter), origin=selector)
+    built = pairing.built(not_shown=_results_on_tape(entries, counter), origin=selector)
     left = (Hidden(id=e.id, kind=e.kind, reason=f"left out by selector {selector}") for e in entries if e.id not in used)
     return Built(units=built.units, hidden=tuple(sorted((*built.hidden, *left), key=lambda h: h.id)))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from playhead.entry.message import Message
@@ -10,13 +11,14 @@ from playhead.entry.message import Message
 UnitKind = Literal["message", "round", "anchor", "note"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unit:
     """One message, or one tool round (a turn with its calls and all their results), or a note; priced.
 
     `ids` are the entries it was made from, rising, `uids` their lasting names (both empty for a message that a
     selector made up; `origin` then names the selector). `tokens` is the price of showing it whole.
-    `is_open` says that a call of the round has no result on the tape.
+    `is_open` says that a call of the round has no result on the tape. `fault` says, where its messages are no whole
+    round, which call or result stands alone. Units are compared by identity.
     """
 
     kind: UnitKind
@@ -26,6 +28,10 @@ class Unit:
     tokens: int
     is_open: bool = False
     origin: str | None = None
+    fault: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fault", pairing_fault(self.messages))
 
     @property
     def first(self) -> int:
@@ -68,3 +74,18 @@ class Before:
 
     name: str
     id: int
+
+
+def pairing_fault(messages: Iterable[Message]) -> str | None:
+    """Return what is wrong with the calls and results of messages in order, None where every one has its other half."""
+    waiting: list[str] = []
+    for message in messages:
+        results = message.results
+        if waiting and not results:
+            break
+        for result in results:
+            if result.call_id not in waiting:
+                return f"a result for call {result.call_id!r} without the call"
+            waiting.remove(result.call_id)
+        waiting += [c.id for c in message.calls]
+    return f"call {waiting[0]!r} without its result" if waiting else None

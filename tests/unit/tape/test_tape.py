@@ -1,0 +1,437 @@
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+
+from playhead.entry.entry import TapeEntry
+from playhead.entry.message import Message, Text, ToolCall, ToolResult, assistant, system, tool_result_message, user
+from playhead.errors import AnchorNotFound, Conflict, InvalidInput, KeyConflict, NoAnchors, ReadOnly, SelectorError, TapeNotScoped
+from playhead.store.memory import InMemoryTapeStore
+from playhead.store.protocol import Head
+from playhead.tape.tape import Tape, open_tape
+from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
+from playhead.view.selection import build_messages
+
+
+def run(function):
+    return anyio.run(function)
+
+
+def fresh(name="t", **known):
+    return Tape(InMemoryTapeStore(), name, **known)
+
+
+def texts(messages):
+    return [m.text for m in messages]
+
+
+def test_append_returns_the_stored_entry_and_leaves_the_given_one_alone():
+    async def go():
+        tape, entry = fresh(), TapeEntry.message({"role": "user", "content": "hi"})
+        stored = await tape.append(entry)
+        assert stored.id == 1 and stored.uid and stored.payload == entry.payload
+        assert entry.id == 0 and entry.meta == {}
+        assert (await tape.append(assistant("yes"), run_id="r")).meta["run_id"] == "r"
+
+    run(go)
+
+
+def test_making_a_handle_writes_nothing():
+    async def go():
+        store = InMemoryTapeStore()
+        Tape(store, "t").with_context(TapeContext(anchor=None))
+        assert await store.list_tapes() == []
+
+    run(go)
+
+
+def test_a_handle_without_a_name_is_not_scoped():
+    tape = Tape(InMemoryTapeStore())
+    with pytest.raises(TapeNotScoped, match="tape is not scoped"):
+        _ = tape.name
+    with pytest.raises(ValueError, match="tape is not scoped"):
+        run(tape.read_messages)
+    assert tape.scoped("x").name == "x"
+
+
+@pytest.mark.parametrize("name", ["", 3, b"x"])
+def test_a_tapes_name_is_a_non_empty_text(name):
+    with pytest.raises(InvalidInput, match="non-empty text"):
+        Tape(InMemoryTapeStore(), name)
+
+
+def test_an_untouched_tape_says_that_it_has_no_anchors():
+    async def go():
+        tape = fresh()
+        with pytest.raises(NoAnchors) as caught:
+            await tape.read_messages()
+        assert str(caught.value) == "[not_found] No anchors found in tape."
+        assert await tape.with_context(replace(default_tape_context(), anchor=None)).read_messages() == []
+        await tape.handoff("a")
+        assert await tape.read_messages() == []
+
+    run(go)
+
+
+def test_a_handoff_is_an_anchor_and_an_event_with_their_real_ids():
+    async def go():
+        tape = fresh()
+        anchor, event = await tape.handoff(name="order-reviewed", state={"summary": "Order A123 is approved."}, run_id="r")
+        assert (anchor.id, anchor.kind, anchor.payload) == (1, "anchor", {"name": "order-reviewed", "state": {"summary": "Order A123 is approved."}})
+        assert (event.id, event.payload) == (2, {"name": "handoff", "data": {"name": "order-reviewed", "state": {"summary": "Order A123 is approved."}}})
+        bare, told = await tape.handoff("bare")
+        assert bare.payload == {"name": "bare"} and told.payload["data"] == {"name": "bare", "state": {}}
+        assert anchor.meta["run_id"] == event.meta["run_id"] == "r"
+
+    run(go)
+
+
+def test_a_handoff_hides_what_came_before_from_the_default_reading_and_from_nothing_else():
+    async def go():
+        tape = fresh()
+        await tape.handoff("one")
+        await tape.append(user("before"))
+        await tape.handoff("two")
+        await tape.append(user("after"))
+        assert texts(await tape.read_messages()) == ["after"]
+        assert [e.payload.get("content") for e in await tape.query().kinds("message").all()] == ["before", "after"]
+        assert texts(await tape.with_context(replace(default_tape_context(), anchor="one")).read_messages()) == ["before", "[Anchor created: two]: null", "after"]
+        assert texts(await tape.with_context(TapeContext(anchor=None)).read_messages()) == ["before", "after"]
+
+    run(go)
+
+
+def test_the_state_of_the_boundary_anchor_comes_first_as_a_users_note():
+    async def go():
+        tape = fresh()
+        await tape.handoff("order-reviewed", state={"summary": "Order A123 is approved.", "next": ["ship"]})
+        await tape.append(user("Go on."))
+        note, message = await tape.read_messages()
+        assert note.role == "user" and message.text == "Go on."
+        assert "Note left at order-reviewed" in note.text and "Order A123 is approved." in note.text and '{"next":["ship"]}' in note.text
+        seed = tape.with_context(default_tape_context(anchor_state=False))
+        assert texts(await seed.read_messages()) == ["Go on."]
+        assert texts(await tape.with_context(TapeContext()).read_messages()) == ["Go on."]
+
+    run(go)
+
+
+@pytest.mark.parametrize("state", [None, {}])
+def test_an_anchor_without_state_leaves_no_note(state):
+    async def go():
+        tape = fresh()
+        await tape.handoff("a", state=state)
+        assert await tape.read_messages() == []
+
+    run(go)
+
+
+def test_bootstrap_writes_once_even_when_many_race():
+    async def go():
+        store = InMemoryTapeStore()
+        wrote: list[bool] = []
+
+        async def boot():
+            wrote.append(await Tape(store, "t").bootstrap())
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(boot)
+        assert sorted(wrote) == [False] * 7 + [True]
+        tape = Tape(store, "t")
+        assert [a.name for a in await tape.anchors()] == ["session/start"]
+        assert await tape.read_messages() == []
+
+    run(go)
+
+
+def test_anchors_are_listed_oldest_first():
+    async def go():
+        tape = fresh()
+        for i in range(5):
+            await tape.handoff(f"a{i}", state={"i": i} if i else None)
+        await tape.append(TapeEntry(0, "anchor", {}))
+        assert [(a.name, a.state) for a in await tape.anchors(3)] == [("a3", {"i": 3}), ("a4", {"i": 4}), ("-", {})]
+        assert len(await tape.anchors()) == 6 and await tape.anchors(0) == []
+        with pytest.raises(InvalidInput):
+            await tape.anchors(-1)
+
+    run(go)
+
+
+def test_an_unknown_anchor_is_named_in_the_error():
+    async def go():
+        tape = fresh()
+        await tape.handoff("a")
+        for context in (TapeContext(anchor="b"), replace(default_tape_context(), anchor="b")):
+            with pytest.raises(AnchorNotFound) as caught:
+                await tape.with_context(context).read_messages()
+            assert str(caught.value) == "[not_found] Anchor 'b' was not found."
+        with pytest.raises(InvalidInput):
+            await tape.with_context(TapeContext(anchor="")).read_messages()
+        with pytest.raises(InvalidInput):
+            await tape.with_context(TapeContext(anchor=3)).read_messages()  # type: ignore[arg-type]
+
+    run(go)
+
+
+def test_a_name_means_the_newest_anchor_of_that_name():
+    async def go():
+        tape = fresh()
+        for word in ("one", "two", "three"):
+            await tape.handoff("phase")
+            await tape.append(user(word))
+        await tape.handoff("other")
+        assert texts(await tape.with_context(TapeContext(anchor="phase")).read_messages()) == ["three"]
+
+    run(go)
+
+
+def test_info_tells_what_the_tape_holds():
+    async def go():
+        tape = fresh("support/42")
+        empty = await tape.info()
+        assert (empty.entries, empty.anchors, empty.last_anchor, empty.entries_since_last_anchor, empty.last_token_usage) == (0, 0, None, 0, None)
+        await tape.append(user("a"))
+        await tape.handoff("x")
+        await tape.append_event("run", {"usage": {"total_tokens": 120, "prompt_tokens": 100, "prompt_tokens_details": {"cached_tokens": 80}}})
+        await tape.append_event("run", {"usage": {"total_tokens": True}})
+        info = await tape.info()
+        assert (info.name, info.entries, info.anchors, info.last_anchor, info.entries_since_last_anchor) == ("support/42", 5, 1, "x", 3)
+        assert (info.last_token_usage, info.last_cache_hit_rate) == (120, 0.8)
+
+    run(go)
+
+
+def test_search_finds_the_newest_first_in_values_not_in_names_and_equal_payloads_once():
+    async def go():
+        tape = fresh()
+        for text in ("The VPN drops", "你好", "vpn again", "the vpn drops", "The VPN drops"):
+            await tape.append(user(text))
+        await tape.append_event("note", {"host": "vpn-1", "port": 1194})
+        assert [e.id for e in await tape.search("vpn")] == [6, 5, 4, 3]
+        assert [e.id for e in await tape.search("你")] == [2]
+        assert [e.id for e in await tape.search("1194")] == [6]
+        assert [e.id for e in await tape.search("vpn", limit=1)] == [6]
+        assert [e.id for e in await tape.search("vpn", kinds=["message"], limit=1)] == [5]
+        assert await tape.search("role") == [] and await tape.search("") == []
+
+    run(go)
+
+
+def test_a_key_makes_an_append_happen_once():
+    async def go():
+        tape = fresh()
+        first = await tape.append(user("pay"), key="k1")
+        again = await tape.append(user("pay"), key="k1")
+        assert again == first and (await tape.head()).id == 1
+        with pytest.raises(KeyConflict):
+            await tape.append(user("pay twice"), key="k1")
+        both = Message(role="user", content=(ToolResult(call_id="c", content="x"), Text(text="y")))
+        assert (await tape.append(both, key="k2")).id == 3
+        assert (await tape.append(both, key="k2")).id == 3
+        assert (await tape.handoff("h", idempotency_key="k3"))[1].id == 5
+        assert (await tape.handoff("h", idempotency_key="k3"))[1].id == 5
+
+    run(go)
+
+
+def test_an_append_at_another_head_is_a_conflict_and_writes_nothing():
+    async def go():
+        tape = fresh()
+        head = await tape.head()
+        assert head == Head(0, 0)
+        await tape.append(user("a"), expected_head=head)
+        with pytest.raises(Conflict) as caught:
+            await tape.append(user("b"), expected_head=head)
+        assert (caught.value.expected, caught.value.found) == (head, Head(0, 1))
+        assert (await tape.head()).id == 1
+
+    run(go)
+
+
+def test_only_messages_and_entries_are_kept():
+    async def go():
+        tape = fresh()
+        with pytest.raises(InvalidInput, match="TapeEntry.message"):
+            await tape.append({"role": "user", "content": "x"})  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput):
+            await tape.append_many([user("a"), "b"])  # type: ignore[list-item]
+        assert (await tape.head()).id == 0
+        assert await tape.append_many([]) == ()
+
+    run(go)
+
+
+def test_reset_starts_a_new_generation_and_can_archive_first(tmp_path):
+    async def go():
+        tape = fresh("../odd name", archives=tmp_path / "old")
+        for i in range(3):
+            await tape.append(user(f"m{i}"))
+        assert await tape.reset() == "ok"
+        assert await tape.head() == Head(1, 2)
+        assert [(a.name, a.state) for a in await tape.anchors()] == [("session/start", {"owner": "human"})]
+        await tape.append(user("after"))
+        first, second = await tape.reset(archive=True), await tape.reset(archive=True)
+        assert first.startswith("Archived: ") and first != second
+        files = sorted((tmp_path / "old").iterdir())
+        assert len(files) == 2 and all(f.parent == tmp_path / "old" and f.suffix == ".bak" for f in files)
+        lines = Path(first.removeprefix("Archived: ")).read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 3 and '"after"' in lines[-1]
+        (anchor,) = await tape.anchors()
+        assert anchor.state["archived"] == second.removeprefix("Archived: ")
+        assert await tape.read_messages() == []
+
+    run(go)
+
+
+def test_archiving_needs_a_directory():
+    with pytest.raises(InvalidInput, match="archive"):
+        run(lambda: fresh().reset(archive=True))
+
+
+def test_a_handle_of_the_past_reads_the_tape_as_it_was_and_cannot_write():
+    async def go():
+        tape = fresh()
+        await tape.handoff("one")
+        await tape.append(user("a"))
+        await tape.handoff("two")
+        last = await tape.append(user("b"))
+        past = tape.at(3)
+        assert texts(await past.read_messages()) == ["a"]
+        assert texts(await tape.at(last).read_messages()) == ["b"]
+        assert [a.name for a in await past.anchors()] == ["one"]
+        assert len(await past.query().all()) == 3 and (await past.info()).entries == 3
+        for write in (past.append(user("x")), past.handoff("x"), past.reset()):
+            with pytest.raises(ReadOnly):
+                await write
+        with pytest.raises(InvalidInput):
+            tape.at(0)
+
+    run(go)
+
+
+def test_a_reader_notices_that_the_tape_was_reset_and_filled_again():
+    async def go():
+        store = InMemoryTapeStore()
+        one, two = Tape(store, "t"), Tape(store, "t")
+        await one.bootstrap()
+        await one.append(user("old"))
+        assert texts(await one.read_messages()) == ["old"]
+        await two.reset()
+        await two.append(user("new"))
+        assert texts(await one.read_messages()) == ["new"]
+
+    run(go)
+
+
+def test_a_selector_gets_a_sequence_and_replaces_the_projection():
+    async def go():
+        tape = fresh()
+        await tape.bootstrap()
+        await tape.append(user("hi"))
+        await tape.append_event("order.note", {"text": "fragile"})
+        await tape.append(TapeEntry.message({"role": "user", "content": "secret"}, context=False))
+        state = {"request_id": "r"}
+        seen = []
+
+        def notes(entries, context):
+            assert context.state is state
+            seen.append(([e.kind for e in entries], [e.kind for e in reversed(entries)], len(entries)))
+            messages = build_messages(entries, default_tape_context())
+            found = [e.payload["data"]["text"] for e in entries if e.payload.get("name") == "order.note"]
+            return [*messages, system(f"Known notes: {found}")]
+
+        async def later(entries, context):
+            return notes(entries, context)
+
+        for select in (notes, later):
+            view = tape.with_context(TapeContext(select=select, state=state))
+            assert texts(await view.read_messages()) == ["hi", "Known notes: ['fragile']"]
+        assert seen[0][0] == ["event", "message", "event"] and seen[0][1] == seen[0][0][::-1]
+
+    run(go)
+
+
+@pytest.mark.parametrize("returned", [5, None, "text", {"role": "user"}])
+def test_a_selector_that_returns_no_list_is_named_in_the_error(returned):
+    async def go():
+        tape = fresh()
+        await tape.bootstrap()
+
+        def odd(entries, context):
+            return returned
+
+        with pytest.raises(SelectorError, match="'odd' returned"):
+            await tape.with_context(TapeContext(select=odd)).read_messages()
+
+    run(go)
+
+
+def test_a_selector_that_fails_is_named_and_keeps_its_cause():
+    async def go():
+        tape = fresh()
+        await tape.bootstrap()
+
+        async def broken(entries, context):
+            return [1 / 0]
+
+        with pytest.raises(SelectorError, match="'broken' failed with ZeroDivisionError") as caught:
+            await tape.with_context(TapeContext(select=broken)).read_messages()
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+    run(go)
+
+
+def test_a_selector_that_calls_itself_through_build_messages_is_told_so():
+    async def go():
+        tape = fresh()
+        await tape.bootstrap()
+
+        def loop(entries, context):
+            return build_messages(entries, context)
+
+        with pytest.raises(SelectorError, match="fresh default_tape_context"):
+            await tape.with_context(TapeContext(select=loop)).read_messages()
+
+    run(go)
+
+
+def test_a_selector_that_drops_results_still_gives_whole_rounds():
+    async def go():
+        tape = fresh()
+        await tape.bootstrap()
+        await tape.append(user("go"))
+        await tape.append(assistant(calls=[ToolCall(id="a", name="f"), ToolCall(id="b", name="g")]))
+        stored = await tape.append(tool_result_message("a", "long " * 100))
+        await tape.append_event("noise", {})
+
+        def lean(entries, context):
+            return [e.payload for e in entries if e.kind not in ("tool_result", "anchor")]
+
+        messages = await tape.with_context(TapeContext(select=lean)).read_messages()
+        assert [m.role for m in messages] == ["user", "assistant", "tool", "tool"]
+        assert messages[2].text.startswith("result not shown: ") and messages[2].text.endswith(f"tokens, entry {stored.id}")
+        assert messages[3].text == "interrupted, outcome unknown"
+
+    run(go)
+
+
+def test_contexts_have_three_fields_and_a_fresh_state_each():
+    assert repr(LAST_ANCHOR) == "LAST_ANCHOR"
+    one, two = TapeContext(), TapeContext()
+    assert (one.anchor, one.select) == (LAST_ANCHOR, None) and one.state == {} and one.state is not two.state
+    moved = replace(default_tape_context(), anchor="order-reviewed")
+    assert moved.select == default_tape_context().select and moved.anchor == "order-reviewed"
+
+
+def test_a_tape_opened_by_url_closes_its_store(tmp_path):
+    async def go():
+        url = f"sqlite:///{tmp_path}/notes.db"
+        async with open_tape(url, "support/42") as tape:
+            await tape.append(user("My VPN drops every hour."))
+        async with open_tape(url, "support/42") as tape:
+            assert [e.payload["content"] for e in await tape.query().all()] == ["My VPN drops every hour."]
+
+    run(go)
