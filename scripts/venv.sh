@@ -28,6 +28,10 @@ if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -m pip --version >/dev/nu
     elif "$python" -m pip --version >/dev/null 2>&1; then
         "$python" -m venv --clear --without-pip "$venv"
         "$python" -m pip --quiet --python "$venv/bin/python" install pip
+    elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$(basename "$python")-venv" >/dev/null
+        "$python" -m venv --clear "$venv"
     else
         fail "$python has neither ensurepip nor pip; install its venv package first (Debian, Ubuntu: apt-get install python3-venv)"
     fi

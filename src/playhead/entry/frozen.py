@@ -64,6 +64,9 @@ class FrozenList(list[Any]):
         return FrozenList, (list(self),)
 
 
+_FROZEN = frozenset({str, int, float, bool, type(None), FrozenDict, FrozenList})
+
+
 def freeze(value: object, *, path: str = "payload") -> Any:
     """Return the frozen twin of a JSON value.
 
@@ -84,7 +87,9 @@ def _freeze(value: Any, path: str, depth: int) -> Any:
     kind = type(value)
     if kind is str:
         return value if value.isascii() else _text(value)
-    if value is None or kind is bool or kind is int or kind is FrozenDict or kind is FrozenList:
+    if value is None or kind is bool or kind is int:
+        return value
+    if (kind is FrozenDict and all(type(v) in _FROZEN for v in value.values())) or (kind is FrozenList and all(type(v) in _FROZEN for v in value)):
         return value
     if kind is float:
         if math.isfinite(value):

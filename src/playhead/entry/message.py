@@ -53,7 +53,7 @@ class ToolCall:
     type: ClassVar[str] = "tool_call"
     id: str
     name: str
-    arguments: FrozenDict = NOTHING
+    arguments: Mapping[str, Any] = NOTHING
     extra: FrozenDict = NOTHING
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class ProviderItem:
 
     type: ClassVar[str] = "provider"
     provider: str
-    value: FrozenDict
+    value: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", freeze_dict(self.value, path="value"))

@@ -23,9 +23,7 @@ class Budget:
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise InvalidInput(f"A budget's {name} is a whole number of tokens from 0, not {value!r}.")
         if self.room <= 0:
-            raise InvalidInput(
-                f"The budget leaves no room for a prompt: max_tokens {self.max_tokens:,} less reserve_for_response {self.reserve_for_response:,}; raise the one or lower the other."
-            )
+            raise InvalidInput(f"The budget leaves no room for a prompt: max_tokens {self.max_tokens:,} less reserve_for_response {self.reserve_for_response:,}; raise the one or lower the other.")
 
     @property
     def room(self) -> int:

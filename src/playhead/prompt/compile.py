@@ -56,7 +56,7 @@ async def compile(
     return Prompt(
         messages=messages_of(plan, joined),
         system_injections=flattened(at(joined, "system")),
-        stats=stats_of(plan, injections=injected, room=budget.room, counter=tape.counter, overhead=overhead),
+        stats=stats_of(plan, injections=_placed_tokens(plan, joined, tape.counter), room=budget.room, counter=tape.counter, overhead=overhead),
         plan=plan,
         compile_id=clock.new_uid(),
         strategy=strategy_name(strategy),
@@ -66,6 +66,12 @@ async def compile(
         injections=joined,
         over_budget=over_budget,
     )
+
+
+def _placed_tokens(plan: Plan, injections: tuple[Injection, ...], counter: Counter) -> int:
+    """Return what the injections cost that found their place: those before a user message fall out where there is none."""
+    has_user = any(m.role == "user" for m in messages_of(plan))
+    return sum(message_tokens(i.message, counter=counter) for i in injections if has_user or i.position != "before_user")
 
 
 async def _planned(tape: Tape, strategy: Strategy, budget: Budget, injected: int) -> Plan:

@@ -100,9 +100,7 @@ def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
     for h in hidden:
         first, last = bounds.get((h.kind, h.reason), (h.id, h.id))
         bounds[h.kind, h.reason] = min(first, h.id), max(last, h.id)
-    return tuple(
-        Row(form="not shown", first=bounds[key][0], last=bounds[key][1], count=count, tokens=None, reason=f"{key[0]}: {key[1]}") for key, count in tally.most_common()
-    )
+    return tuple(Row(form="not shown", first=bounds[key][0], last=bounds[key][1], count=count, tokens=None, reason=f"{key[0]}: {key[1]}") for key, count in tally.most_common())
 
 
 def _cells(row: Row) -> tuple[str, str, str, str, str]:

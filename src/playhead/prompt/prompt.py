@@ -19,6 +19,7 @@ from playhead.view.plan import Plan
 from playhead.view.tokens import Counter
 from playhead.wire.providers import format_of
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """Which compile made a prompt, of which tape as it ended where, and the source of each of its messages."""

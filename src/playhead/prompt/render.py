@@ -33,9 +33,7 @@ def rendered(plan: Plan, injections: tuple[Injection, ...] = ()) -> tuple[tuple[
     """Return the messages of a plan with their sources, injections at the last user message among them."""
     shown = [pair for span in plan.spans if span.is_shown for pair in _told(span)]
     sources = iter([source for _, source in shown])
-    return tuple(
-        (message, next(sources) if injection is None else Source(kind="injection", name=injection.namespace)) for message, injection in place([m for m, _ in shown], injections)
-    )
+    return tuple((message, next(sources) if injection is None else Source(kind="injection", name=injection.namespace)) for message, injection in place([m for m, _ in shown], injections))
 
 
 def _told(span: Span) -> Iterator[tuple[Message, Source]]:

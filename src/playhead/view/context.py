@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
+from playhead.view.pipe import Pipe
 from playhead.view.projection import DEFAULT, MINIMAL, Projection
 
 
@@ -57,4 +58,6 @@ def projection_of(context: TapeContext) -> Projection | None:
     """Return the built-in projection a context reads through, None where it has a selector of its own."""
     if context.select is None:
         return MINIMAL
+    if isinstance(context.select, Pipe):
+        return context.select.projection
     return context.select if isinstance(context.select, Projection) else None

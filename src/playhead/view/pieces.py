@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from playhead.entry import codec
-from playhead.entry.entry import ANCHOR, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry, event_name
+from playhead.entry.entry import ANCHOR, EVENT, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry, event_name
 from playhead.entry.message import Message, Part, Text, ToolCall, ToolResult, assistant, message_from_payload, results_from_payload, turn_from_payload, user
 from playhead.view.tokens import Counter, message_tokens
 
 BOOTSTRAP = "session/start"
 """The anchor a tape's first run, import or reset leaves; its state is no news to a model."""
+
+_EVENT = re.compile(r"\[Event ([^\]]+)\]: (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,8 @@ def _piece(entry: TapeEntry) -> Piece:
         return Piece(results=results) if results else Piece(hidden="no result in it")
     if entry.kind == ANCHOR:
         return Piece(message=replace(assistant(anchor_text(entry)), sources=sources))
+    if entry.kind == EVENT:
+        return Piece(message=replace(user(event_text(entry)), sources=sources))
     return Piece(hidden="no message form")
 
 
@@ -92,6 +97,22 @@ def _with_call_ids(message: Message, salt: str) -> Message:
 def anchor_text(entry: TapeEntry) -> str:
     """Return how an anchor inside a view reads: its name and its state as JSON."""
     return f"[Anchor created: {event_name(entry) or '-'}]: {codec.encode(entry.payload.get('state')).decode()}"
+
+
+def event_text(entry: TapeEntry) -> str:
+    """Return how an event reads where a view shows it: its name and its data as JSON."""
+    return f"[Event {event_name(entry)}]: {codec.encode(entry.payload.get('data')).decode()}"
+
+
+def event_of(message: Message) -> tuple[str, object] | None:
+    """Return name and data of the event a message stands for, None where it stands for none."""
+    found = _EVENT.match(message.text) if message.role == "user" else None
+    if found is None:
+        return None
+    try:
+        return found[1], codec.decode(found[2])
+    except ValueError:
+        return None
 
 
 def note_of(anchor: TapeEntry) -> Message | None:

@@ -117,7 +117,7 @@ class Units(Sequence[Unit]):
                     spans.append(span_of(self.units[start:index], form=choices[start][0], reason=choices[start][1]))
                 start = index
             if at_gap and self.unread is not None:
-                spans.append(_unread_span(self.unread, unread))
+                spans.append(_unread_span(self.unread, self.unread.reason or unread))
         return Plan(spans=tuple(spans), units=self, state=state)
 
 

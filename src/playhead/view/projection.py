@@ -6,33 +6,39 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from playhead.entry.entry import ANCHOR, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
+from playhead.entry.entry import ANCHOR, EVENT, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry, event_name
 from playhead.entry.message import Message
 from playhead.view.pairing import ORPHAN, Built, Pairing
-from playhead.view.pieces import Piece, read_piece
+from playhead.view.pieces import BOOTSTRAP, Piece, read_piece
 from playhead.view.tokens import Counter, default_counter
+
+BEGINNING = "the anchor that begins a tape, which says nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
     """A built-in selector: shows the entries of some kinds.
 
-    `anchor_state` puts the state of the anchor that reading starts behind first, as a note. Called like any
-    selector, it returns the messages of the entries it is given.
+    `anchor_state` puts the state of the anchor that reading starts behind first, as a note; `events` are shown by name.
+    Called like any selector, it returns the messages of the entries it is given.
     """
 
     name: str
     shown: frozenset[str]
     anchor_state: bool = False
+    events: frozenset[str] = frozenset()
 
     def __call__(self, entries: Sequence[TapeEntry], context: object = None) -> list[Message]:
+        """Return the messages of entries in order."""
         return [m for unit in self.build(entries, counter=default_counter()).units for m in unit.messages]
 
     def why_hidden(self, entry: TapeEntry) -> str | None:
         """Return why the projection shows nothing for an entry, None where it shows it."""
-        if entry.kind not in self.shown:
+        if entry.kind not in self.shown and not (entry.kind == EVENT and event_name(entry) in self.events):
             return f"kind not shown by the {self.name} projection"
-        return "meta.context is False" if entry.meta.get("context") is False else None
+        if entry.meta.get("context") is False:
+            return "meta.context is False"
+        return BEGINNING if self.anchor_state and entry.kind == ANCHOR and event_name(entry) == BOOTSTRAP else None
 
     def feed(self, pairing: Pairing, entries: Iterable[TapeEntry], *, read: Callable[[TapeEntry], Piece]) -> None:
         """Add entries in order to a pairing; `read` says what an entry stands for."""

@@ -13,6 +13,7 @@ from playhead.store.query import TapeQuery
 from playhead.view.context import LAST_ANCHOR, TapeContext, projection_of
 from playhead.view.pairing import ORPHAN, Built
 from playhead.view.pieces import Piece, note_of, priced, read_piece
+from playhead.view.pipe import Pipe, Selected
 from playhead.view.plan import Units
 from playhead.view.projection import Projection
 from playhead.view.selection import pick, selected_units, selector_name, visible
@@ -65,7 +66,8 @@ class TapeReader:
         span = _Range(generation=head.generation, start=anchor.id if anchor else 0, end=head.id if at is None else min(at, head.id), orphan=orphan)
         if projection is None:
             return _placed(await self._selected(context, span, counter), span, anchor)
-        units = await self._projected(projection, span, counter, tail_tokens, head_tokens)
+        steps = context.select if isinstance(context.select, Pipe) else None
+        units = await self._projected(projection, span, counter, tail_tokens, head_tokens, steps)
         note = self._note(anchor, counter) if anchor and projection.anchor_state else None
         return _placed(units if note is None else _led_by(units, note), span, anchor)
 
@@ -141,7 +143,26 @@ class TapeReader:
 
     # ---- a view through a built-in projection ------------------------------------------------------------------------
 
-    async def _projected(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None, head_tokens: int) -> Units:
+    async def _projected(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None, head_tokens: int, steps: Pipe | None) -> Units:
+        """Load the tail of a view and what it opens with; what `steps` leave of it is what counts against `tail_tokens`."""
+        wanted = tail_tokens
+        while True:
+            built, starts_view = await self._held(projection, span, counter, wanted)
+            left = Selected(units=built.units) if steps is None else steps.apply(built.units, counter=counter)
+            cost = sum([u.tokens for u in left.units])
+            if starts_view or tail_tokens is None or wanted is None or left.until or cost > tail_tokens:
+                break
+            wanted = 2 * wanted + tail_tokens - cost
+        hidden = tuple(sorted((*built.hidden, *left.hidden), key=_id)) if left.hidden else built.hidden
+        tail = Built(units=left.units, hidden=hidden)
+        if starts_view:
+            return Units(units=tail.units, hidden=tail.hidden, lead=_leading(tail.units))
+        units = await self._fronted(projection, span, counter, tail, built.units[0].first, head_tokens, steps)
+        gap = units.unread
+        return replace(units, unread=gap and replace(gap, reason=left.until))
+
+    async def _held(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None) -> tuple[Built, bool]:
+        """Return the newest units that cost more than `tail_tokens`, and whether the view starts with them."""
         key = TailKey(projection=projection, counter=counter.name, generation=span.generation, start=span.start)
         tail = self._tail
         if tail is None or tail.key != key or tail.last > span.end or tail.is_too_long:
@@ -153,10 +174,7 @@ class TapeReader:
             tail, held = await self._new_tail(key, span, counter, tail_tokens)
         if self._tail is None or tail is not None and tail.last >= self._tail.last:
             self._tail = tail
-        built, starts_view = held
-        if starts_view:
-            return Units(units=built.units, hidden=built.hidden, lead=_leading(built.units))
-        return await self._fronted(projection, span, counter, built, built.units[0].first, head_tokens)
+        return held
 
     async def _new_tail(self, key: TailKey, span: _Range, counter: Counter, tokens: int | None) -> tuple[Tail, tuple[Built, bool]]:
         """Read back from the end until the units cost more than `tokens`, guessing from what was read how far that is."""
@@ -183,7 +201,7 @@ class TapeReader:
             return newest[bisect_right(newest, last, key=_id) : bisect_right(newest, end, key=_id)]
         return await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last, stop=end + 1))
 
-    async def _fronted(self, projection: Projection, span: _Range, counter: Counter, tail: Built, first: int, head_tokens: int) -> Units:
+    async def _fronted(self, projection: Projection, span: _Range, counter: Counter, tail: Built, first: int, head_tokens: int, steps: Pipe | None) -> Units:
         """Put what the view opens with before a tail that starts at entry `first`."""
         front, size, room = Built(units=(), hidden=()), LEAD_PAGE, head_tokens
         while True:
@@ -195,7 +213,7 @@ class TapeReader:
             size *= 4
         lead = _leading(front.units)
         kept = max(lead, _complete(front.units, room))
-        units = front.units[:kept]
+        units = front.units[:kept] if steps is None else steps.apply(front.units[:kept], counter=counter).units
         last = max((id for u in units for id in u.ids), default=span.start)
         hidden = tuple(h for h in front.hidden if h.id <= last)
         gap = Gap(first=last + 1, last=first - 1, count=first - 1 - last, at=kept) if last + 1 < first else None

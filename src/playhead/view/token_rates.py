@@ -120,19 +120,19 @@ CYRILLIC_CASES = {"lower": -1_380, "capital": -730, "upper": 0, "mixed": 0}
 SCRIPTS = (
     (0x0080, 0x02FF, 300, 400),  # Latin, where it stands among other letters; phonetic signs
     (0x0300, 0x036F, 300, 600),  # accents
-    (0x0370, 0x03FF, -1_640, 490),  # Greek
+    (0x0370, 0x03FF, -1_600, 505),  # Greek
     (0x0400, 0x052F, -700, 450),  # Cyrillic, where it stands among other letters
     (0x0530, 0x058F, -800, 400),  # Armenian
-    (0x0590, 0x05FF, -1_280, 520),  # Hebrew
-    (0x0600, 0x065F, -1_460, 440),  # Arabic
+    (0x0590, 0x05FF, -1_280, 500),  # Hebrew
+    (0x0600, 0x065F, -1_460, 420),  # Arabic
     (0x0660, 0x06FF, -1_460, 1_250),  # letters that other languages add to Arabic
     (0x0700, 0x08FF, 0, 1_500),
-    (0x0900, 0x097F, -1_120, 450),  # Devanagari
-    (0x0980, 0x09FF, -1_130, 490),  # Bengali
+    (0x0900, 0x097F, -1_150, 410),  # Devanagari
+    (0x0980, 0x09FF, -1_150, 440),  # Bengali
     (0x0A00, 0x0A7F, -630, 660),  # Gurmukhi
     (0x0A80, 0x0AFF, -1_790, 570),  # Gujarati
     (0x0B00, 0x0B7F, -500, 800),  # Oriya
-    (0x0B80, 0x0BFF, -180, 310),  # Tamil
+    (0x0B80, 0x0BFF, -300, 295),  # Tamil
     (0x0C00, 0x0C7F, -450, 460),  # Telugu
     (0x0C80, 0x0CFF, -80, 360),  # Kannada
     (0x0D00, 0x0D7F, -540, 410),  # Malayalam
@@ -146,11 +146,11 @@ SCRIPTS = (
     (0x1780, 0x17FF, -200, 590),  # Khmer
     (0x1E00, 0x1EFF, 300, 700),  # Latin of Vietnamese, where it stands among other letters
     (0x1F00, 0x1FFF, -1_000, 1_500),  # Greek with accents
-    (0x3005, 0x309F, -840, 620),  # Hiragana
-    (0x30A0, 0x30FF, -730, 660),  # Katakana
+    (0x3005, 0x309F, -760, 660),  # Hiragana
+    (0x30A0, 0x30FF, -700, 690),  # Katakana
     (0x3100, 0x31FF, 0, 2_000),
     (0x4E00, 0x9FFF, -770, 740),  # Chinese
-    (0xAC00, 0xD7AF, -920, 640),  # Korean
+    (0xAC00, 0xD7AF, -900, 670),  # Korean
     (0xFE00, 0xFE0F, 0, 0),  # signs that choose a picture's look
     (0xFE70, 0xFEFF, 0, 1_900),
     (0xFF00, 0xFFEF, -800, 1_500),

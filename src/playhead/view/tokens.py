@@ -26,7 +26,7 @@ MESSAGE = 4
 PART = 3
 """What sets a part of a message apart."""
 
-SLACK = 33
+SLACK = 25
 """One more token for every so many: what providers write around and between the words, in their own vocabularies, is not known."""
 
 NAME = 2

@@ -11,7 +11,7 @@ from playhead.entry.message import Message
 UnitKind = Literal["message", "round", "anchor", "note"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Unit:
     """One message, or one tool round (a turn with its calls and all their results), or a note; priced.
 
@@ -60,12 +60,13 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A run of entries that was not read; it lies before the unit of index `at`."""
+    """A run of entries that was not read; it lies before the unit of index `at`. `reason` is set where a selector left it out."""
 
     first: int
     last: int
     count: int
     at: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -254,7 +254,7 @@ def test_an_append_at_another_head_is_a_conflict_and_writes_nothing():
 def test_only_messages_and_entries_are_kept():
     async def go():
         tape = fresh()
-        with pytest.raises(InvalidInput, match="TapeEntry.message"):
+        with pytest.raises(InvalidInput, match=r"TapeEntry\.message"):
             await tape.append({"role": "user", "content": "x"})  # type: ignore[arg-type]
         with pytest.raises(InvalidInput):
             await tape.append_many([user("a"), "b"])  # type: ignore[list-item]

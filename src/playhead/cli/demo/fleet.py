@@ -29,7 +29,7 @@ class Gateway:
 
     def chance(self, *about: object) -> Random:
         """Return the dice for one observation: the same question gets the same answer."""
-        return Random("/".join(map(str, (self.host, *about))))  # noqa: S311 (made-up logs, not secrets)
+        return Random("/".join(map(str, (self.host, self.firmware, *about))))  # noqa: S311 (made-up logs, not secrets)
 
     def at(self, clock: str) -> datetime:
         """Return a time like `03-02 14:05` of headquarters (UTC+1) on the gateway's own clock."""
@@ -132,9 +132,9 @@ def journal(gateway: Gateway, since: str, *, lines: int = 30) -> str:
     return "\n".join(f"{at.isoformat(timespec='milliseconds')} {gateway.host} {text}" for at, text in sorted(told))
 
 
-def status(gateway: Gateway, *, firmware: str | None = None, age: int | None = None) -> str:
+def status(gateway: Gateway, *, age: int | None = None) -> str:
     """Return what `ikectl status --json` prints."""
-    dice = gateway.chance("status", firmware, age)
+    dice = gateway.chance("status", age)
     children = [
         {
             "name": name,
@@ -148,8 +148,8 @@ def status(gateway: Gateway, *, firmware: str | None = None, age: int | None = N
         }
         for name in ("corporate", "voice")
     ]
-    ike = {"peer": gateway.peer, "state": "established", "reestablished_24h": 0 if gateway.jitter or firmware else dice.randint(22, 24), "children": children}
-    facts = {"host": gateway.host, "site": gateway.city, "firmware": firmware or gateway.firmware, "uptime_s": dice.randint(130_000, 140_000) if age is None else age + 3_000, "ike": [ike]}
+    ike = {"peer": gateway.peer, "state": "established", "reestablished_24h": 0 if gateway.jitter else dice.randint(22, 24), "children": children}
+    facts = {"host": gateway.host, "site": gateway.city, "firmware": gateway.firmware, "uptime_s": age + 3_600 if gateway.jitter and age else dice.randint(130_000, 140_000), "ike": [ike]}
     return json.dumps(facts, ensure_ascii=False, indent=1)
 
 

@@ -53,7 +53,7 @@ def told(desk: Desk) -> Iterator[Message | TapeEntry]:
         ticket("create", "OPS-1190", title="Purchasing tells operations about new lines (form has a field for the MTU)", owner="j.lindqvist", due="2026-03-31"),
     )
     yield user("What would OPS-1189 look like? Sketch it for me, the monitor is Python.", name="Mira")
-    yield from desk.turn("First how drops are stored today.", read_file("monitor/schema.sql", fleet.source("schema.sql")), run("monitor", "drops --site gru-gw1 --last 10", fleet.drops(FLEET[1])))
+    yield from desk.turn("First how drops are stored today.", read_file("monitor/schema.sql", fleet.source("schema.sql")), run("monitor", "drops --site osl-gw1 --last 10", fleet.drops(FLEET[4])))
     yield assistant(
         "A drop is a row with a site and a start in UTC, so it is a small query and a small loop:\n\n"
         "```python\n"

@@ -133,15 +133,15 @@ def _visit(desk: Desk, visit: Visit) -> Iterator[Message | TapeEntry]:
     yield from desk.turn(
         visit.before,
         run(gateway.host, "upgrade preflight", fleet.preflight(gateway, flash=visit.flash)),
-        run(gateway.host, "ikectl status --json", fleet.status(gateway)),
+        run(gateway.host, "ikectl status --json", fleet.status(gateway, age=gateway.chance(visit.hour).randint(300, 3300))),
     )
     yield from desk.turn(f"Preflight is fine. Upgrading {gateway.host}.", run(gateway.host, f"upgrade install {VERSION} --confirm", fleet.upgrade(gateway, VERSION)))
     fixed = fleet.mended(gateway, VERSION)
     yield from desk.turn(
         f"Watching one lifetime of {gateway.city}.",
         run(gateway.host, f"journalctl --since '{gateway.at(visit.hour):%H:%M}' -o short-iso-precise", fleet.journal(fixed, visit.hour, lines=22)),
-        run(gateway.host, "ikectl status --json", fleet.status(fixed, firmware=VERSION, age=fixed.chance("age").randint(60, 900))),
-        run(gateway.host, "ping -M do -c 6 -s 1372 10.0.0.1", fleet.ping(gateway, 1372)),
+        run(gateway.host, "ikectl status --json", fleet.status(fixed, age=fixed.chance("age").randint(60, 900))),
+        run(gateway.host, "ping -M do -c 6 -s 1372 10.0.0.1", fleet.ping(fixed, 1372)),
     )
     yield assistant(visit.after)
 
@@ -236,6 +236,6 @@ def _gdansk(desk: Desk) -> Iterator[Message | TapeEntry]:
     yield from desk.turn(
         "One lifetime in Gdańsk.",
         run(gateway.host, "journalctl --since 16:00 -o short-iso-precise", fleet.journal(fixed, "03-03 16:00", lines=36)),
-        run(gateway.host, "ikectl status --json", fleet.status(fixed, firmware=VERSION, age=412)),
+        run(gateway.host, "ikectl status --json", fleet.status(fixed, age=412)),
     )
     yield assistant("Clean. Thirteen sites on 4.2.2 plus our office, Cape Town planned for Thursday. I count zero drops in the whole fleet since 16:10.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from playhead.entry.frozen import FrozenDict
+from playhead.entry.frozen import freeze_dict
 from playhead.entry.message import Message, ToolCall, assistant, tool_result_message
 
 
@@ -29,7 +29,7 @@ class Desk:
 
     def turn(self, words: str, *asked: Asked) -> Iterator[Message]:
         """Yield a turn of the model, then each tool's answer as it arrives."""
-        calls = [ToolCall(id=f"call_{next(self._numbers):04d}", name=use.tool, arguments=FrozenDict(use.arguments)) for use in asked]
+        calls = [ToolCall(id=f"call_{next(self._numbers):04d}", name=use.tool, arguments=freeze_dict(use.arguments, path="arguments")) for use in asked]
         yield assistant(words, calls=calls)
         for call, use in zip(calls, asked, strict=True):
             if use.answer is not None:

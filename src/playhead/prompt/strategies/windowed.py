@@ -8,6 +8,7 @@ from playhead.errors import InvalidInput
 from playhead.prompt.budget import Budget
 from playhead.prompt.strategies.passthrough import room_for_lead, tail_plan
 from playhead.view.plan import Plan, Units
+from playhead.view.rounding import roundest
 
 KEPT = "inside the window"
 OLDER = "older than the window's start"
@@ -49,11 +50,3 @@ class WindowedPassthroughStrategy:
 def _place(units: Units, index: int) -> int:
     """Return where a unit stands: its first entry, or its index in a view that a selector made up."""
     return units[index].first or index + 1
-
-
-def roundest(low: int, high: int) -> int:
-    """Return the number from `low` to `high` (both at least 1) that is divisible by the highest power of two."""
-    step = 1
-    while -(-low // (2 * step)) * 2 * step <= high:
-        step *= 2
-    return -(-low // step) * step

@@ -1,0 +1,66 @@
+"""Structural validity: prefixes of real sessions compiled at several budgets for every provider, judged by protocols.py.
+
+The bar is no fault and no prompt over its budget; a budget that cannot hold what must be shown is refused, which counts apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections import Counter as Tally
+
+from benchmarks.real import SESSIONS, TAU_BENCH, judge, table, tape_of
+from playhead.errors import OverBudgetError
+from playhead.prompt.budget import Budget
+from playhead.prompt.compile import compile
+from playhead.prompt.strategies.passthrough import PassthroughStrategy
+from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
+
+BUDGETS = (4_000, 32_000, 200_000)
+STRATEGIES = (PassthroughStrategy(), WindowedPassthroughStrategy())
+
+
+async def sweep(path: str, *, every: int) -> tuple[Tally[str], list[str]]:
+    """Compile every n-th prefix of a file's tape; return what happened, counted, and the faults found."""
+    tape, protocols = await tape_of(path), judge()
+    counts: Tally[str] = Tally()
+    faults: list[str] = []
+    end = (await tape.head()).id
+    for id in range(1, end + 1, every):
+        for tokens in BUDGETS:
+            for strategy in STRATEGIES:
+                counts["compiled"] += 1
+                try:
+                    prompt = await compile(tape.at(id), Budget(max_tokens=tokens, reserve_for_response=0), strategy=strategy)
+                except OverBudgetError:
+                    counts["refused"] += 1
+                    continue
+                counts["over budget"] += prompt.stats.total > tokens
+                found = protocols.openai_faults(prompt.to("openai")["messages"]) + protocols.anthropic_faults(prompt.to("anthropic")["messages"])
+                prompt.to("openai-responses")
+                counts["faults"] += len(found)
+                faults += [f"{path} entry {id} at {tokens} {strategy.name}: {fault}" for fault in found]
+    return counts, faults
+
+
+def main() -> None:
+    """Print a row for each file, and the first faults."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--every", type=int, default=1, help="compile every n-th prefix")
+    parser.add_argument("--json", metavar="FILE")
+    options = parser.parse_args()
+    rows, faults = [], []
+    for path in (*SESSIONS, TAU_BENCH):
+        counts, found = asyncio.run(sweep(path, every=options.every))
+        rows.append([path.rsplit("/", 1)[-1], counts["compiled"], counts["refused"], counts["over budget"], counts["faults"]])
+        faults += found
+    print(table(["file", "compiled", "refused", "over budget", "faults"], rows))
+    print("\n".join(faults[:20]))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"rows": rows, "faults": faults}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""What a command that failed says: one line on standard error that tells what to do, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+
+from playhead.cli.output import Output
+from playhead.cli.parser import UsageError
+from playhead.cli.plain import plain_json
+from playhead.entry import codec
+from playhead.errors import AnchorNotFound, NoAnchors, PlayheadError, StoreUnavailable
+
+DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
+"""The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
+
+DEBUG = "PLAYHEAD_DEBUG"
+ADVICE: Mapping[type[PlayheadError], str] = {
+    AnchorNotFound: "`playhead anchors` lists those there are; --anchor none reads the whole tape.",
+    NoAnchors: "`playhead handoff` leaves one; --anchor none reads the whole tape.",
+}
+
+
+def report(failure: BaseException, out: Output) -> int:
+    """Say on standard error why a command failed and return its exit code."""
+    failure = _innermost(failure)
+    if isinstance(failure, BrokenPipeError):
+        _let_go_of_stdout()
+        return UNREAD
+    if isinstance(failure, KeyboardInterrupt):
+        _say("interrupted", "Interrupted; what was written so far is kept.", {}, out)
+        return INTERRUPTED
+    if isinstance(failure, UsageError):
+        _say("usage", f"{failure}; see {failure.command} --help", {"command": failure.command}, out)
+        return MISUSED
+    error = _told(failure)
+    if os.environ.get(DEBUG):
+        traceback.print_exception(failure)
+    _say(error.kind, error.message + _advice(error), error.details, out)
+    return FAILED
+
+
+def _say(kind: str, message: str, details: dict[str, object], out: Output) -> None:
+    if out.as_json:
+        facts = {key: value if isinstance(value, (str, int, float, bool, type(None))) else str(value) for key, value in details.items()}
+        out.note(plain_json(codec.encode({"error": {"kind": kind, "message": message, "details": facts}})).decode())
+    else:
+        out.note(f"error: {message}")
+
+
+def _advice(error: PlayheadError) -> str:
+    """Return what to do on the command line about an error whose message does not say it."""
+    return next((f" {advice}" for kind, advice in ADVICE.items() if isinstance(error, kind)), "")
+
+
+def _innermost(failure: BaseException) -> BaseException:
+    while isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
+        failure = failure.exceptions[0]
+    return failure
+
+
+def _told(failure: BaseException) -> PlayheadError:
+    """Return a failure as an error that says what to do."""
+    if isinstance(failure, PlayheadError):
+        return failure
+    if isinstance(failure, OSError) and failure.filename:
+        return StoreUnavailable(f"Cannot read or write '{failure.filename}': {failure.strerror or failure}; check the path, its rights and the free space.")
+    if isinstance(failure, OSError):
+        return StoreUnavailable(f"Reading or writing failed: {failure.strerror or failure}; check where the output goes, and the free space.")
+    if isinstance(failure, MemoryError):
+        return PlayheadError("memory", "There is not enough memory for this; read less at once, or free some.")
+    return PlayheadError("internal", f"Unexpected {type(failure).__name__}: {failure}; this is a defect, please report it ({DEBUG}=1 shows where it happened).")
+
+
+def _let_go_of_stdout() -> None:
+    """Point standard output at nothing, so that what is still held back is dropped without a word at exit."""
+    try:
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return

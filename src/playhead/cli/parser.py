@@ -1,0 +1,228 @@
+"""The words of the command line: commands, their arguments, and where each command lives.
+
+Nothing of the library is imported here, so that help and usage errors are instant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+STRATEGIES = ("passthrough", "windowed")
+PROVIDERS = ("openai", "openai-responses", "anthropic")
+FORMS = ("jsonl", "markdown", *PROVIDERS)
+DIGITS = 15
+"""How long a number may be: within what a store takes as an entry's id."""
+
+ROLES = ("user", "assistant", "system")
+
+STORES = """\
+Tapes are kept in the store that --store names, else in $PLAYHEAD_STORE, else in
+a SQLite file of your own. Exit codes: 0 done, 1 failed (one line on stderr says
+why), 2 the command line was not understood, 130 interrupted."""
+ABOUT = "Keep everything that happened on a tape, and compile from it what a model should see."
+
+
+class UsageError(Exception):
+    """A command line cannot be understood; `command` is the part of it that was, such as `playhead show`."""
+
+    def __init__(self, message: str, *, command: str) -> None:
+        super().__init__(message)
+        self.command = command
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises UsageError instead of writing several lines and ending the program."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError."""
+        raise UsageError(message, command=self.prog)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command: what it says of itself, its arguments, and the module and function that run it."""
+
+    name: str
+    about: str
+    module: str
+    function: str
+    add: Callable[[Parser], None]
+
+
+def build_parser() -> Parser:
+    """Return the parser of all commands."""
+    parser = Parser(prog="playhead", description=ABOUT, epilog=STORES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
+    for command in COMMANDS.values():
+        sub = commands.add_parser(command.name, help=command.about, description=command.about[0].upper() + command.about[1:] + ".", allow_abbrev=False)
+        command.add(sub)
+        sub.add_argument("--store", metavar="URL", type=_spoken, help="where tapes are kept: memory:, sqlite:///relative.db, sqlite:////absolute.db")
+        sub.add_argument("--json", action="store_true", help="print one JSON object instead of text; errors too, on stderr")
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments of a command line. Raises UsageError, or SystemExit behind `--help`."""
+    word = next((a for a in argv if not a.startswith("-")), None)
+    if word is not None and word not in COMMANDS and argv[0] == word:
+        near = difflib.get_close_matches(word, COMMANDS, n=1)
+        raise UsageError(f"there is no command '{word}'" + (f" (did you mean '{near[0]}'?)" if near else ""), command="playhead")
+    args, unknown = build_parser().parse_known_args(argv)
+    if unknown:
+        raise UsageError(f"unknown arguments: {' '.join(unknown)}", command=" ".join(filter(None, ("playhead", args.command))))
+    return args
+
+
+def _spoken(text: str) -> str:
+    """Return an argument as it is; bytes that were no text in the terminal's encoding are refused."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text.encode(errors='surrogateescape')!r} is no text in this terminal's encoding; give it as UTF-8") from None
+    return text
+
+
+def _filled(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("a path is needed, not an empty text")
+    return text
+
+
+def _number(*, least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        digits = text.replace("_", "").replace(",", "")
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= DIGITS and int(digits) >= least):
+            raise argparse.ArgumentTypeError(f"a whole number from {least} is needed, not '{text}'")
+        return int(digits)
+
+    return read
+
+
+def _tape(parser: Parser) -> None:
+    parser.add_argument("--tape", metavar="NAME", required=True, type=_spoken, help="the tape; any text is a name")
+
+
+def _kinds(parser: Parser) -> None:
+    parser.add_argument(
+        "--kind", metavar="K", dest="kinds", action="extend", nargs="+", default=[], type=_spoken, help="only entries of these kinds: message, tool_call, tool_result, anchor, event, ..."
+    )
+
+
+def _add_import(parser: Parser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a recorded conversation")
+    _tape(parser)
+    parser.add_argument("--format", default="auto", type=_spoken, help="what the files are: auto (default), claude-code, openai-chat")
+    parser.add_argument("--strict", action="store_true", help="write nothing and exit with 1 where a line cannot be read (else it is kept raw, with a warning)")
+
+
+def _add_append(parser: Parser) -> None:
+    _tape(parser)
+    parser.add_argument("text", metavar="TEXT", nargs="?", type=_spoken, help="what was said; - or nothing reads it from standard input")
+    parser.add_argument("--role", choices=ROLES, help="who said TEXT (default: user)")
+    parser.add_argument("--event", metavar="NAME", type=_spoken, help="append an event of that name instead of a message")
+    parser.add_argument("--data", metavar="JSON", type=_spoken, help="what the event holds; - reads it from standard input")
+    parser.add_argument("--entry", metavar="JSON", type=_spoken, help="append this entry, an object with kind and payload; - reads it from standard input")
+    parser.add_argument("--key", metavar="K", type=_spoken, help="append at most once: the same key again returns the entry that stands")
+
+
+def _add_handoff(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", type=_spoken, help="what the anchor is called")
+    _tape(parser)
+    parser.add_argument("--state", metavar="JSON", type=_spoken, help="an object the next phase inherits; its summary is told first; - reads it from standard input")
+    parser.add_argument("--key", metavar="K", type=_spoken, help="hand off at most once: the same key again returns the anchor that stands")
+
+
+def _add_reset(parser: Parser) -> None:
+    _tape(parser)
+    parser.add_argument("--archive", metavar="DIR", type=_filled, help="first write all entries to a new file in this directory")
+    parser.add_argument("--yes", action="store_true", help="do it; without it nothing is removed")
+
+
+def _add_ls(parser: Parser) -> None:
+    """Add nothing: `ls` has only the arguments all commands have."""
+
+
+def _add_show(parser: Parser) -> None:
+    _tape(parser)
+    _kinds(parser)
+    edge = parser.add_mutually_exclusive_group()
+    edge.add_argument("--first", metavar="N", type=_number(least=1), help="only the first N")
+    edge.add_argument("--last", metavar="N", type=_number(least=1), help="only the last N")
+    parser.add_argument("--after", metavar="ID", type=_number(least=0), default=0, help="only entries behind this one")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--full", action="store_true", help="do not shorten long texts")
+    length.add_argument("--raw", action="store_true", help="print each entry as stored, a line of JSON each")
+
+
+def _add_anchors(parser: Parser) -> None:
+    _tape(parser)
+    parser.add_argument("--last", metavar="N", type=_number(least=1), default=20, help="the last N anchors (default: 20)")
+
+
+def _add_search(parser: Parser) -> None:
+    parser.add_argument("text", metavar="TEXT", type=_spoken, help="what to look for; upper and lower case are alike")
+    _tape(parser)
+    _kinds(parser)
+    parser.add_argument("--limit", metavar="N", type=_number(least=1), default=20, help="at most N entries, the newest first (default: 20)")
+
+
+def _add_compile(parser: Parser) -> None:
+    _reading(parser, anchor="last")
+    parser.add_argument("--max-tokens", metavar="N", type=_number(least=0), default=100_000, help="the model's whole window (default: 100000)")
+    parser.add_argument("--reserve", metavar="M", type=_number(least=0), default=4_000, help="what of it is kept for the answer (default: 4000)")
+    parser.add_argument("--strategy", choices=STRATEGIES, default="passthrough", help="how the view is made to fit (default: passthrough)")
+    parser.add_argument("--for", dest="provider", choices=PROVIDERS, help="print this provider's request body")
+    parser.add_argument("--model", metavar="M", type=_spoken, help="the model it is for: signed reasoning goes only to the one that made it")
+
+
+def _add_explain(parser: Parser) -> None:
+    _add_compile(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--why", metavar="ID", type=_number(least=1), help="say only what became of this entry, and why")
+    form.add_argument("--html", metavar="FILE", type=_filled, help="write a page that shows it to this file")
+
+
+def _add_export(parser: Parser) -> None:
+    _reading(parser, anchor="none")
+    parser.add_argument("--as", dest="form", choices=FORMS, required=True, help="the form to write")
+    parser.add_argument("--model", metavar="M", type=_spoken, help="the model a provider's body is for")
+    parser.add_argument("--output", metavar="FILE", type=_filled, help="write to this file, whole or not at all (default: standard output)")
+
+
+def _reading(parser: Parser, *, anchor: str) -> None:
+    _tape(parser)
+    parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=_spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {anchor})")
+    parser.add_argument("--at", metavar="ID", type=_number(least=1), help="read the tape as it was when this entry was its last")
+
+
+def _add_info(parser: Parser) -> None:
+    _tape(parser)
+
+
+def _add_demo(parser: Parser) -> None:
+    """Add nothing: the conversation stays in a temporary store unless `--store` names one."""
+
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command(name="import", about="add recorded conversations to a tape", module="importing", function="import_files", add=_add_import),
+        Command(name="append", about="add one message, event or entry to a tape", module="writing", function="append", add=_add_append),
+        Command(name="handoff", about="start a new phase behind an anchor with its state", module="writing", function="handoff", add=_add_handoff),
+        Command(name="ls", about="list the tapes", module="reading", function="ls", add=_add_ls),
+        Command(name="show", about="print the entries of a tape", module="reading", function="show", add=_add_show),
+        Command(name="info", about="say what a tape holds", module="reading", function="info", add=_add_info),
+        Command(name="anchors", about="list the anchors of a tape", module="reading", function="anchors", add=_add_anchors),
+        Command(name="search", about="find the entries that hold a text", module="reading", function="search", add=_add_search),
+        Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile),
+        Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain),
+        Command(name="export", about="write a tape as JSONL, Markdown or a provider's body", module="exporting", function="export", add=_add_export),
+        Command(name="reset", about="remove the entries of a tape, archived first if you like", module="writing", function="reset", add=_add_reset),
+        Command(name="demo", about="show the main job on a long conversation made for it", module="tour", function="demo", add=_add_demo),
+    )
+}

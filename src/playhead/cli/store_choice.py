@@ -1,0 +1,122 @@
+"""Which store a command uses, and the tape it opens in it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from playhead.errors import InvalidInput, StoreUnavailable, TapeNotFound
+from playhead.store.protocol import EMPTY, WholeStore
+from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.urls import open_store
+from playhead.tape.tape import Tape, tape_name
+from playhead.view.context import LAST_ANCHOR, AnchorChoice, default_tape_context
+
+VARIABLE = "PLAYHEAD_STORE"
+FILE = "tapes.db"
+_PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
+ANCHOR_WORDS: Mapping[str, AnchorChoice] = {"last": LAST_ANCHOR, "none": None}
+
+
+def named_url(args: Namespace) -> str:
+    """Return the URL of the store that the command or PLAYHEAD_STORE names, "" where neither does."""
+    return args.store or os.environ.get(VARIABLE, "")
+
+
+def shown_url(args: Namespace) -> str:
+    """Return the URL of the command's store as it may be shown: without a password."""
+    return _PASSWORD.sub(r"\1***@", named_url(args) or f"sqlite:///{own_file().as_posix()}")
+
+
+def own_file() -> Path:
+    """Return the file in which a user's tapes are kept by default, where the platform keeps what programs store for a user.
+
+    Windows: %APPDATA%, macOS: ~/Library/Application Support, else $XDG_DATA_HOME or ~/.local/share.
+    """
+    if sys.platform == "win32":
+        place = os.environ.get("APPDATA", "")
+        default = ("AppData", "Roaming")
+    elif sys.platform == "darwin":
+        place, default = "", ("Library", "Application Support")
+    else:
+        place, default = os.environ.get("XDG_DATA_HOME", ""), (".local", "share")
+    if Path(place).is_absolute():
+        return Path(place, "playhead", FILE)
+    try:
+        return Path.home().joinpath(*default, "playhead", FILE)
+    except RuntimeError as exc:
+        raise StoreUnavailable(f"There is no home directory to keep tapes in; name a store with --store or ${VARIABLE}.") from exc
+
+
+def is_absent(store: WholeStore) -> bool:
+    """Return whether a store's file is not there yet; looking does not make one."""
+    return isinstance(path := getattr(store, "path", None), Path) and not path.exists()
+
+
+@asynccontextmanager
+async def chosen_store(args: Namespace) -> AsyncIterator[WholeStore]:
+    """Open the command's store."""
+    url = named_url(args)
+    store = open_store(url) if url else SQLiteTapeStore(own_file())
+    try:
+        yield store
+    finally:
+        await store.aclose()
+
+
+@asynccontextmanager
+async def written_tape(args: Namespace) -> AsyncIterator[Tape]:
+    """Open the tape that `--tape` names, to write to; there need be none of that name yet."""
+    tape_name(args.tape)
+    if not named_url(args):
+        _make_place(own_file().parent)
+    async with chosen_store(args) as store:
+        yield Tape(store, args.tape)
+
+
+def _make_place(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise StoreUnavailable(f"Cannot make {directory} to keep tapes in: {exc.strerror}; name another store with --store or ${VARIABLE}.") from exc
+
+
+@asynccontextmanager
+async def existing_tape(args: Namespace) -> AsyncIterator[Tape]:
+    """Open the tape that `--tape` names. Raises TapeNotFound, with names like it, where there is none."""
+    tape_name(args.tape)
+    async with chosen_store(args) as store:
+        if is_absent(store):
+            raise TapeNotFound(args.tape, hint=f"; there is no store at {shown_url(args)} yet: import or append something, or name another one with --store")
+        tape = Tape(store, args.tape)
+        if await tape.head() == EMPTY:
+            raise TapeNotFound(args.tape, hint=_hint(args.tape, await store.list_tapes(), shown_url(args)))
+        yield tape
+
+
+def _hint(name: str, names: list[str], url: str) -> str:
+    if not names:
+        return f"; {url} has no tapes yet: import or append something, or name another store with --store"
+    folded = {n.casefold(): n for n in names}
+    near = [folded[n] for n in difflib.get_close_matches(name.casefold(), folded, n=3)]
+    return f"; perhaps you mean {' or '.join(repr(n) for n in near)}" if near else "; `playhead ls` lists those there are"
+
+
+async def viewed_tape(tape: Tape, args: Namespace) -> Tape:
+    """Return the tape as `--anchor` and `--at` read it. Raises InvalidInput for an entry that is not on the tape."""
+    anchor = ANCHOR_WORDS.get(args.anchor, args.anchor)
+    if not args.anchor:
+        raise InvalidInput("An anchor's name is a non-empty text; --anchor none reads the whole tape.")
+    if args.at is not None:
+        end = (await tape.head()).id
+        if args.at > end:
+            raise InvalidInput(f"Tape '{tape.name}' ends at entry {end}, so it cannot be read as it was at entry {args.at}.")
+        tape = tape.at(args.at)
+    return tape.with_context(replace(default_tape_context(), anchor=anchor))

@@ -1,0 +1,98 @@
+"""Entries and messages as a reader sees them: a line that says who, and under it, indented, what was said.
+
+What is on a tape stands indented, so that it can never pass for what the program itself says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from playhead.cli.layout import wrapped
+from playhead.cli.plain import one_line, plain
+from playhead.cli.words import entry_words, message_words, speaker
+from playhead.entry.entry import ANCHOR, ERROR, EVENT, SYSTEM, TapeEntry
+from playhead.entry.message import Message
+from playhead.store.search import payload_text
+
+INDENT = "    "
+CHARACTERS = 1_500
+LINES = 12
+"""How much of an entry is shown where it is shortened."""
+
+BEFORE, BEHIND = 60, 140
+"""Characters shown around what a search found."""
+
+STYLES = {
+    "user": "bold green",
+    "assistant": "bold blue",
+    "tool": "blue",
+    SYSTEM: "bold yellow",
+    ANCHOR: "bold magenta",
+    ERROR: "bold red",
+    EVENT: "dim",
+}
+
+
+def moment(date: str | None) -> str:
+    """Return an entry's date as a reader needs it: to the second, in UTC."""
+    return date[:19].replace("T", " ") if date else "-"
+
+
+def head_line(entry: TapeEntry) -> Text:
+    """Return the line over an entry: its id, who speaks, when."""
+    who = one_line(speaker(entry))
+    return Text.assemble((f"#{entry.id}", "dim"), " ", (who, _style(who)), "  ", (moment(entry.date), "dim"))
+
+
+def _style(who: str) -> str:
+    return STYLES.get(who.split(" ", 1)[0], "bold")
+
+
+def entry_lines(entry: TapeEntry, *, width: int | None) -> Iterator[Text]:
+    """Yield an entry's lines, a long text shortened."""
+    said, left = shortened(plain(entry_words(entry)))
+    yield head_line(entry)
+    yield from _indented(said, width)
+    if left:
+        yield Text(f"{INDENT}… {left:,} more characters", style="dim")
+
+
+def whole_entry_lines(entry: TapeEntry, *, width: int | None) -> Iterator[Text]:
+    """Yield an entry's lines, its text whole."""
+    yield head_line(entry)
+    yield from _indented(plain(entry_words(entry)), width)
+
+
+def message_lines(message: Message, *, width: int | None) -> Iterator[Text]:
+    """Yield a message's lines, its text whole."""
+    who = one_line(f"{message.role} {message.name or ''}".strip())
+    yield Text(who, style=_style(who))
+    yield from _indented(plain(message_words(message)), width)
+
+
+def found_lines(entry: TapeEntry, text: str, *, width: int | None) -> Iterator[Text]:
+    """Yield an entry's head and what stands around the first place where it holds a text."""
+    yield head_line(entry)
+    said = payload_text(entry)
+    found = re.search(re.escape(text), said, re.IGNORECASE)
+    start, stop = found.span() if found else (0, 0)
+    begin, end = max(0, start - BEFORE), stop + BEHIND
+    excerpt = f"{'… ' if begin else ''}{one_line(said[begin:end])}{' …' if end < len(said) else ''}"
+    for line in _indented(excerpt, width):
+        line.highlight_words([one_line(text)], style="reverse", case_sensitive=False)
+        yield line
+
+
+def shortened(text: str) -> tuple[str, int]:
+    """Return the beginning of a text, a few lines of it, and how many characters were left out."""
+    kept = "\n".join(text[:CHARACTERS].split("\n", LINES)[:LINES])
+    left = len(text) - len(kept)
+    return (text, 0) if left < CHARACTERS // 10 and "\n" not in text[len(kept) :].strip("\n") else (kept, left)
+
+
+def _indented(text: str, width: int | None) -> Iterator[Text]:
+    for row in wrapped(text, width=None if width is None else width - len(INDENT)):
+        yield Text(f"{INDENT}{row}".rstrip())

@@ -1,0 +1,139 @@
+"""The order of a page: the spans of a plan with the injections where the prompt has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from playhead.entry.message import Message
+from playhead.prompt.injection import Injection, at
+from playhead.prompt.prompt import Prompt
+from playhead.view.plan import Span, span_of
+from playhead.view.tokens import message_tokens
+from playhead.view.units import Unit
+
+INJECTION = "injection"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A span of the plan, or its part on one side of an injection, or an injection.
+
+    `tokens` is None where nothing was read; `messages` is what is shown in place of the units, `name` the summary,
+    the trimming or the injection's namespace; `is_rest` says that an injection parted it from its span's beginning.
+    """
+
+    form: str
+    reason: str
+    tokens: int | None
+    first: int = 0
+    last: int = 0
+    count: int = 0
+    units: tuple[Unit, ...] = ()
+    messages: tuple[Message, ...] = ()
+    name: str | None = None
+    is_rest: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the model sees something of it."""
+        return self.form != "omitted"
+
+    @property
+    def spoken(self) -> Iterator[Message]:
+        """The messages the model sees of it; of an omitted stretch those it would have seen."""
+        if self.messages:
+            yield from self.messages
+        else:
+            for unit in self.units:
+                yield from unit.messages
+
+
+def stretches(prompt: Prompt) -> tuple[Stretch, ...]:
+    """Return everything a page shows of a prompt, in the order of the view."""
+    spans = prompt.plan.spans
+    cuts = _cuts(prompt)
+    found: list[Stretch] = []
+    for index, span in enumerate(spans):
+        start = 0
+        for unit, injections in cuts.get(index, ()):
+            found += _part(span, start, unit)
+            found += injections
+            start = unit
+        found += _part(span, start, len(span.units)) if span.units else [_stretch(span, rest=False)]
+    return (*found, *(i for _, injections in cuts.get(len(spans), ()) for i in injections))
+
+
+def dropped(prompt: Prompt) -> tuple[Injection, ...]:
+    """Return the injections that have no place: those before the last user message where there is none."""
+    return () if _last_user(prompt.plan.spans) else at(prompt.injections, "before_user")
+
+
+def _cuts(prompt: Prompt) -> dict[int, list[tuple[int, list[Stretch]]]]:
+    """Return which injections stand before which unit of which span; a span told shorter is not cut, they stand beside it."""
+    spans = prompt.plan.spans
+    user, end = _last_user(spans), (len(spans), 0)
+    places = [(_first_said(spans), at(prompt.injections, "system"))]
+    if user is not None:
+        places += [(user, at(prompt.injections, "before_user")), (_behind(user, spans), at(prompt.injections, "after_user"))]
+    else:
+        places += [(end, at(prompt.injections, "after_user"))]
+    cuts: dict[int, list[tuple[int, list[Stretch]]]] = {}
+    for (span, unit), injections in places:
+        if injections:
+            cuts.setdefault(span, []).append((unit, [_injected(i, prompt) for i in injections]))
+    return {span: sorted(found, key=lambda cut: cut[0]) for span, found in cuts.items()}
+
+
+def _injected(injection: Injection, prompt: Prompt) -> Stretch:
+    place = {"system": "in the system prompt", "before_user": "before the last user message", "after_user": "behind the last user message"}[injection.position]
+    tokens = message_tokens(injection.message, counter=prompt.counter)
+    return Stretch(form=INJECTION, reason=f"joins this prompt {place}", tokens=tokens, messages=(injection.message,), name=injection.namespace)
+
+
+def _places(spans: Sequence[Span]) -> Iterator[tuple[tuple[int, int], Iterable[Message]]]:
+    """Yield each shown unit's place, and each span's that is told shorter, with the messages the model sees there."""
+    for index, span in enumerate(spans):
+        if span.is_shown and span.messages:
+            yield (index, 0), span.messages
+        elif span.is_shown:
+            yield from (((index, i), unit.messages) for i, unit in enumerate(span.units))
+
+
+def _first_said(spans: Sequence[Span]) -> tuple[int, int]:
+    """Return where the leading system messages end: the system prompt's injections stand there."""
+    return next((place for place, messages in _places(spans) if any(m.role != "system" for m in messages)), (len(spans), 0))
+
+
+def _last_user(spans: Sequence[Span]) -> tuple[int, int] | None:
+    last = None
+    for place, messages in _places(spans):
+        last = place if any(m.role == "user" for m in messages) else last
+    return last
+
+
+def _behind(place: tuple[int, int], spans: Sequence[Span]) -> tuple[int, int]:
+    span, unit = place
+    return (span, unit + 1) if not spans[span].messages and unit + 1 < len(spans[span].units) else (span + 1, 0)
+
+
+def _part(span: Span, start: int, stop: int) -> list[Stretch]:
+    """Return the part of a span from one unit to another, none where that is empty."""
+    if (start, stop) == (0, len(span.units)):
+        return [_stretch(span, rest=False)]
+    return [_stretch(span_of(span.units[start:stop], form=span.form, reason=span.reason), rest=start > 0)] if start < stop else []
+
+
+def _stretch(span: Span, *, rest: bool) -> Stretch:
+    return Stretch(
+        form=span.form,
+        reason=span.reason,
+        tokens=span.tokens,
+        first=span.first,
+        last=span.last,
+        count=span.count,
+        units=span.units,
+        messages=span.messages,
+        name=span.node or span.how,
+        is_rest=rest,
+    )

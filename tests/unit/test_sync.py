@@ -1,0 +1,161 @@
+"""The blocking twins: the same signatures, one loop, from anywhere."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+import playhead as ph
+from playhead import clock, sync
+from playhead.importers import driver
+from playhead.prompt import compile as compiler
+from playhead.store.query import TapeQuery
+from playhead.tape import tape as tapes
+
+AWAITED_ONLY = {"__aenter__", "__aexit__"}
+OF_VALUES = {"all", "admits", "apply", "__aiter__"}
+
+
+def public_methods(kind: type) -> dict[str, object]:
+    """Return the methods a class defines that users call."""
+    return {name: value for name, value in vars(kind).items() if inspect.isfunction(value) and (not name.startswith("_") or name == "__init__")}
+
+
+@pytest.mark.parametrize("name", sorted(public_methods(tapes.Tape)))
+def test_every_method_of_a_tape_has_a_twin_with_the_same_signature(name: str):
+    twin, method = getattr(sync.Tape, name), getattr(tapes.Tape, name)
+    assert list(inspect.signature(twin).parameters.values())[1:] == list(inspect.signature(method).parameters.values())[1:]
+    if name not in ("__init__", "query"):
+        assert inspect.signature(twin).return_annotation == inspect.signature(method).return_annotation
+    assert not inspect.iscoroutinefunction(twin)
+    assert (inspect.getdoc(twin) or "").partition("\n")[0] == (inspect.getdoc(method) or "").partition("\n")[0]
+
+
+@pytest.mark.parametrize("name", sorted(n for n, v in vars(tapes.Tape).items() if isinstance(v, property)))
+def test_every_property_of_a_tape_has_a_twin(name: str):
+    assert isinstance(vars(sync.Tape)[name], property)
+
+
+@pytest.mark.parametrize("name", sorted(set(public_methods(TapeQuery)) - OF_VALUES - {"__init__"}))
+def test_every_filter_of_a_query_has_a_twin_with_the_same_signature(name: str):
+    assert inspect.signature(getattr(sync.TapeQuery, name)) == inspect.signature(getattr(TapeQuery, name))
+
+
+@pytest.mark.parametrize(("twin", "function"), [(sync.compile, compiler.compile), (sync.import_file, driver.import_file), (sync.open_tape, tapes.open_tape)])
+def test_every_function_has_a_twin_with_the_same_signature(twin: object, function: object):
+    assert inspect.signature(twin) == inspect.signature(function)
+
+
+@pytest.fixture
+def tape():
+    with sync.open_tape("memory:", "t") as tape:
+        yield tape
+
+
+def test_a_tape_is_written_queried_and_compiled_without_await(tape: sync.Tape):
+    tape.append(ph.user("one"))
+    tape.append_event("noted", {"by": "me"})
+    tape.handoff("next", {"summary": "one was said"})
+    tape.append_many([ph.user("two"), ph.assistant("three")])
+    assert [e.id for e in tape.query().kinds("message")] == [1, 5, 6]
+    assert [e.id for e in tape.query().after_anchor("next").newest_first().all()] == [6, 5, 4]
+    assert [str(m) for m in tape.read_messages()][1:] == ["two", "three"]
+    assert [a.name for a in tape.anchors()] == ["next"]
+    assert sync.compile(tape, ph.Budget()).stats.total > 0
+
+
+def test_iterating_a_query_reads_past_one_page(tape: sync.Tape):
+    tape.append_many([ph.user(str(i)) for i in range(sync.queries.PAGE + 5)])
+    ids = []
+    for entry in tape.query():
+        ids.append(entry.id)
+        if entry.id == sync.queries.PAGE + 2:
+            break
+    assert ids == list(range(1, sync.queries.PAGE + 3))
+
+
+def test_a_handle_of_another_view_is_a_blocking_one_too(tape: sync.Tape):
+    tape.append(ph.user("one"))
+    tape.append(ph.user("two"))
+    assert [str(m) for m in tape.with_context(ph.TapeContext(anchor=None)).at(1).read_messages()] == ["one"]
+    assert tape.scoped("other").info().entries == 0
+
+
+def test_an_error_reaches_the_caller_as_it_is(tape: sync.Tape):
+    with pytest.raises(ph.NoAnchors):
+        tape.read_messages()
+
+
+def test_it_works_inside_a_running_event_loop():
+    async def main() -> int:
+        with sync.open_tape("memory:", "t") as tape:
+            return tape.append(ph.user("from inside a loop")).id
+
+    assert anyio.run(main) == 1
+    assert anyio.run(main, backend="trio") == 1
+
+
+def test_threads_share_one_loop_and_lose_nothing(tape: sync.Tape):
+    threads = [threading.Thread(target=lambda: [tape.append(ph.user("x")) for _ in range(20)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [e.id for e in tape.query()] == list(range(1, 81))
+    assert sum(t.name == "playhead-sync" for t in threading.enumerate()) == 1
+
+
+def test_a_blocking_call_inside_a_blocking_call_raises_instead_of_waiting_for_itself(tape: sync.Tape):
+    tape.append(ph.user("one"))
+    context = ph.TapeContext(anchor=None, select=lambda entries, context: [ph.user(str(tape.head()))])
+    with pytest.raises(ph.PlayheadError, match="use the async form there"):
+        tape.with_context(context).read_messages()
+
+
+class StoppedClock:
+    def now(self) -> datetime:
+        return datetime(2026, 3, 2, 13, 2, 20, tzinfo=UTC)
+
+    def uid(self) -> str:
+        return "00000000-0000-7000-8000-000000000001"
+
+
+def test_the_callers_clock_tells_the_time(tape: sync.Tape):
+    with clock.using(StoppedClock()):
+        entry = tape.append(ph.user("at two past one"))
+    assert (entry.date, entry.uid) == ("2026-03-02T13:02:20.000000+00:00", "00000000-0000-7000-8000-000000000001")
+
+
+def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-W", "error", "-c", code, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_starts_its_own_loop():
+    code = (
+        "import os, playhead as ph\n"
+        "tape = ph.sync.open_tape('memory:', 't')\n"
+        "tape.append(ph.user('parent'))\n"
+        "child = os.fork()\n"
+        "fresh = ph.sync.open_tape('memory:', 't')\n"
+        "fresh.append(ph.user('both'))\n"
+        "if child == 0: os._exit(fresh.append(ph.user('child')).id)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    result = run_python(code.replace("-W error", ""))
+    assert (result.returncode, result.stdout.strip()) == (0, "2"), result.stderr
+
+
+def test_a_program_that_forgets_to_close_ends_quietly_and_keeps_what_it_wrote(tmp_path):
+    url = f"sqlite:///{tmp_path / 'notes.db'}"
+    result = run_python("import sys, playhead as ph\nph.sync.open_tape(sys.argv[1], 't').append(ph.user('kept'))", url)
+    assert (result.returncode, result.stderr) == (0, "")
+    with sync.open_tape(url, "t") as tape:
+        assert [e.payload["content"] for e in tape.query()] == ["kept"]
