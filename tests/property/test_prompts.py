@@ -28,7 +28,7 @@ items = st.one_of(
     st.builds(lambda text, calls: assistant(text, calls=calls), words, st.lists(calls, min_size=1, max_size=3)),
     st.builds(lambda results: Message(role="tool", content=tuple(results)), st.lists(answers, min_size=1, max_size=3)),
     st.builds(lambda results, text: Message(role="user", content=(*results, Text(text=text))), st.lists(answers, min_size=1, max_size=2), words),
-    st.builds(lambda results: TapeEntry.tool_result(results), st.lists(words | st.just({"n": 1}), max_size=3)),
+    st.builds(TapeEntry.tool_result, st.lists(words | st.just({"n": 1}), max_size=3)),
     st.builds(lambda n: TapeEntry.anchor(n, {"summary": n}), st.sampled_from(["x", "y"])),
     st.builds(lambda n: TapeEntry.event(n, {"n": n}), words.filter(bool)),
     st.just(TapeEntry.message({"role": "user", "content": "hidden"}, context=False)),

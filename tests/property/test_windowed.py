@@ -1,11 +1,14 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playhead.entry.message import user
 from playhead.prompt.budget import Budget
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
-from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy, roundest
+from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 from playhead.view.plan import Units
+from playhead.view.rounding import roundest
 from playhead.view.units import Unit
 
 ROOM = 1_000
@@ -32,7 +35,7 @@ def test_the_window_never_moves_back_and_always_fits(costs):
 @given(st.lists(st.integers(1, 60), min_size=30, max_size=300))
 def test_the_window_jumps_seldom_when_units_are_small(costs):
     starts = [start_of(costs[:n], WindowedPassthroughStrategy()) for n in range(1, len(costs) + 1)]
-    jumps = sum(a != b for a, b in zip(starts, starts[1:], strict=False))
+    jumps = sum(a != b for a, b in pairwise(starts))
     assert jumps <= 1 + sum(costs) / (0.1 * ROOM)
 
 
@@ -40,7 +43,7 @@ def test_the_window_jumps_seldom_when_units_are_small(costs):
 def test_a_window_keeps_at_least_its_share_unless_one_unit_is_larger_than_the_jump(costs):
     plan = WindowedPassthroughStrategy().plan(tail(costs), budget=BUDGET)
     if sum(costs) > ROOM:
-        assert plan.tokens > 0.6 * ROOM - max(costs)
+        assert plan.tokens > 0.5 * ROOM - max(costs)
 
 
 @given(prices)

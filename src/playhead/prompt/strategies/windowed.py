@@ -27,7 +27,7 @@ class WindowedPassthroughStrategy:
     """
 
     name = "windowed"
-    jump_to: float = 0.6
+    jump_to: float = 0.5
 
     def __post_init__(self) -> None:
         if not 0 < self.jump_to < 1:
