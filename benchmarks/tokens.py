@@ -7,8 +7,10 @@ Run: python -m benchmarks.tokens [--rounds N] [--json FILE] [--golden]
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from time import process_time
 
@@ -16,7 +18,8 @@ from benchmarks.measure import parser, report
 from benchmarks.real import data_folder
 from playhead.entry.message import user
 from playhead.errors import MissingExtra
-from playhead.view.tokens import ClassAwareCounter, Counter, ExactCounter, message_tokens
+from playhead.view.exact import ExactCounter
+from playhead.view.tokens import ClassAwareCounter, Counter, message_tokens
 from tests.golden.tokens.said import read, said
 from tests.golden.tokens.written import PYTHON, golden, texts
 
@@ -28,14 +31,14 @@ def shared_files() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every file of real conversations."""
     folder = data_folder()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix != ".py" and "LICENSE" not in path.name:
+        if path.is_file() and path.suffix in (".json", ".jsonl", ".traj"):
             yield path.relative_to(folder).as_posix(), read(path)
 
 
 def counted(exact: Counter) -> dict[str, dict[str, object]]:
     """Return the exact counts that the tests compare with."""
-    files = {name: {"file": exact.count(text), "said": sum(map(exact.count, said(text)))} for name, text in shared_files()}
-    return {"written": {name: exact.count(text) for name, text in texts().items()}, "shared": dict(files)}
+    shared = {name: {"file": exact.count(text), "said": sum(map(exact.count, said(text)))} for name, text in shared_files()}
+    return {"written": {name: exact.count(text) for name, text in texts().items()}, "shared": dict(shared)}
 
 
 def exact_counter() -> ExactCounter | None:
@@ -113,8 +116,8 @@ def speeds(*, rounds: int) -> list[tuple[str, float]]:
         "JSON of conversations": locomo,
         "a coding session": read(data_folder() / "trajectories/claude_code/spotter_258c7280.jsonl"),
         "programs": (PYTHON + written["typescript"] + written["sql"]) * 600,
-        "Chinese": written["chinese"] * 2_000,
-        "base64": written["base64"] * 1_000,
+        "Chinese turns": "\n".join(said(read(data_folder() / "memorybank/memory_bank_cn_8users.json"))) * 20,
+        "base64": base64.b64encode(b"".join(sha256(i.to_bytes(4, "big")).digest() for i in range(20_000))).decode(),
     }
     return [*((f"{name}, MB/s", speed(text, rounds=rounds)) for name, text in kinds.items()), ("40 characters, us", short(rounds=rounds))]
 

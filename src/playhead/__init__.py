@@ -61,12 +61,14 @@ if TYPE_CHECKING:
     from playhead.store.sqlite import SQLiteTapeStore
     from playhead.store.urls import open_store
     from playhead.tape.tape import AnchorSummary, Tape, TapeInfo, open_tape
+    from playhead.view.calibration import ScaledCounter, counter_for
     from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
+    from playhead.view.exact import ExactCounter
     from playhead.view.pipe import pipe
     from playhead.view.plan import Plan, Span, Units
     from playhead.view.selection import build_messages
     from playhead.view.selectors import drop_images, drop_tool_results, keep_last, latest_read_only, mask, trim_tool_results
-    from playhead.view.tokens import ClassAwareCounter, Counter, ExactCounter
+    from playhead.view.tokens import ClassAwareCounter, Counter, default_counter
     from playhead.view.units import Unit
 
 __all__ = [
@@ -106,6 +108,7 @@ __all__ = [
     "ProviderItem",
     "ReadOnly",
     "SQLiteTapeStore",
+    "ScaledCounter",
     "SelectorError",
     "Span",
     "StoreBusy",
@@ -136,6 +139,8 @@ __all__ = [
     "assistant",
     "build_messages",
     "compile",
+    "counter_for",
+    "default_counter",
     "default_tape_context",
     "drop_images",
     "drop_tool_results",
@@ -184,12 +189,14 @@ _HOMES = {
     "playhead.store.sqlite": "SQLiteTapeStore",
     "playhead.store.urls": "open_store",
     "playhead.tape.tape": "AnchorSummary Tape TapeInfo open_tape",
+    "playhead.view.calibration": "ScaledCounter counter_for",
     "playhead.view.context": "LAST_ANCHOR TapeContext default_tape_context",
+    "playhead.view.exact": "ExactCounter",
     "playhead.view.pipe": "pipe",
     "playhead.view.plan": "Plan Span Units",
     "playhead.view.selection": "build_messages",
     "playhead.view.selectors": "drop_images drop_tool_results keep_last latest_read_only mask trim_tool_results",
-    "playhead.view.tokens": "ClassAwareCounter Counter ExactCounter",
+    "playhead.view.tokens": "ClassAwareCounter Counter default_counter",
     "playhead.view.units": "Unit",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

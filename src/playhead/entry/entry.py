@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -146,6 +147,7 @@ def _meta(meta: Mapping[str, object]) -> FrozenDict:
 
 
 _set = object.__setattr__
+_CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
 
 
 def stamped(entry: TapeEntry) -> TapeEntry:
@@ -180,12 +182,8 @@ def format_date(date: datetime) -> str:
 
 def canonical_date(value: str) -> str:
     """Return a date text in the form of `format_date`. Raises InvalidDate."""
-    return value if len(value) == 32 and value.endswith("+00:00") and value[19] == "." and _is_date(value) else format_date(parse_date(value))
-
-
-def _is_date(value: str) -> bool:
-    parse_date(value)
-    return value[10] == "T"
+    date = parse_date(value)
+    return value if _CANONICAL.fullmatch(value) else format_date(date)
 
 
 def event_name(entry: TapeEntry) -> str:

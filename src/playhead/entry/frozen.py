@@ -97,8 +97,8 @@ def _freeze(value: Any, path: str, depth: int) -> Any:
         raise UnstorableValue(path, f"{value} is no JSON number; store None or a text instead")
     if depth >= MAX_DEPTH:
         raise UnstorableValue(path, f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        return FrozenDict({_key(k, path): _freeze(v, f"{path}.{k}", depth + 1) for k, v in value.items()})
+    if kind is dict or isinstance(value, Mapping):
+        return FrozenDict({_key(k, path): v if v is None or v is True or v is False else _freeze(v, f"{path}.{k}", depth + 1) for k, v in value.items()})
     if isinstance(value, (list, tuple)):
         return FrozenList([_freeze(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value)])
     for plain in (str, bool, int, float):

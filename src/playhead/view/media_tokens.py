@@ -105,11 +105,12 @@ def _gif(head: bytes) -> tuple[int, int] | None:
 
 
 def _webp(head: bytes) -> tuple[int, int] | None:
-    if head[:4] != b"RIFF" or head[8:12] != b"WEBP":
+    if head[:4] != b"RIFF" or head[8:12] != b"WEBP" or len(head) < 25:
         return None
     match head[12:16]:
         case b"VP8X":
-            return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
+            across, down = struct.unpack_from("<3s3s", head, 24)
+            return int.from_bytes(across, "little") + 1, int.from_bytes(down, "little") + 1
         case b"VP8L":
             bits = struct.unpack_from("<I", head, 21)[0]
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
@@ -171,6 +172,7 @@ def _bytes(data: str) -> bytes:
     """Return what base64 holds, in either alphabet, as far as it is whole; nothing where it is none."""
     try:
         plain = data.encode("ascii").translate(bytes.maketrans(b"-_", b"+/"), b"\r\n =")
-        return base64.b64decode(plain[: len(plain) // 4 * 4])
+        plain = plain[:-1] if len(plain) % 4 == 1 else plain
+        return base64.b64decode(plain + b"=" * (-len(plain) % 4))
     except (UnicodeEncodeError, binascii.Error):
         return b""

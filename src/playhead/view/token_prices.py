@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import groupby
@@ -53,6 +54,24 @@ def _repeats() -> re.Pattern[str]:
     return re.compile(rf"(.)\1{{{rates.ALIKE - 1},}}")
 
 
+def split(text: str) -> Iterator[list[str]]:
+    """Yield the pieces of a text, block by block; joined they are the text."""
+    pieces = _splitter(is_ascii=text.isascii())
+    return (pieces.findall(text, start, end) for start, end in _blocks(text))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of runs of at most BLOCK characters, which begin at a pause where there is one."""
+    start = 0
+    while len(text) - start > BLOCK:
+        end = start + BLOCK
+        pause = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
+        end = pause if pause > start else end
+        yield start, end
+        start = end
+    yield start, len(text)
+
+
 class Prices(dict[str, int]):
     """The prices of pieces, worked out when first asked for; a bounded number is remembered.
 
@@ -64,15 +83,7 @@ class Prices(dict[str, int]):
 
     def of(self, text: str) -> int:
         """Return what a text costs, in thousandths of a token."""
-        split = _splitter(is_ascii=text.isascii()).findall
-        total = start = 0
-        while len(text) - start > BLOCK:
-            end = start + BLOCK
-            pause = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
-            end = pause if pause > start else end
-            total += sum(map(self.__getitem__, split(text, start, end)))
-            start = end
-        return total + sum(map(self.__getitem__, split(text, start)))
+        return sum(sum(map(self.__getitem__, pieces)) for pieces in split(text))
 
     def __missing__(self, piece: str) -> int:
         size = len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogatepass"))

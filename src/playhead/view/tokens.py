@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from typing import Any, Protocol
 
 from playhead.entry import codec
 from playhead.entry.frozen import FrozenDict
 from playhead.entry.message import Media, Message, Part, ProviderItem, Text, Thinking, ToolCall, ToolResult
-from playhead.errors import MissingExtra
 from playhead.view import token_rates as rates
 from playhead.view.media_tokens import media_tokens, opaque_tokens
 from playhead.view.token_prices import Prices
@@ -44,6 +42,7 @@ RESULT = 10
 SIGNATURE_CHARACTERS = 4
 """How many characters of a signature or of hidden reasoning stand for a token: three bytes, of which compressed words need more."""
 
+_TOKENIZER = "bpe_openai._bindings"
 _OPAQUE = re.compile(r"(?:data:[\w.+/-]+;base64,)?[A-Za-z0-9+/=_\n\r-]{256,}")
 
 
@@ -82,30 +81,6 @@ class ClassAwareCounter:
         cost = self._prices.of(text)
         more = min(cost * rates.LEAN, max(0, cost - rates.LEAN_FROM) * rates.LEAN_SOONEST) // 100
         return max(1, (cost + more + rates.TOKEN // 2) // rates.TOKEN)
-
-
-class ExactCounter:
-    """Counts tokens exactly, with the o200k vocabulary that comes with the extra `tokens`; offline.
-
-    Lone surrogates count as question marks. Raises MissingExtra where the extra is not installed.
-    """
-
-    name = "o200k"
-
-    def __init__(self) -> None:
-        try:
-            bindings: Any = import_module("bpe_openai._bindings")
-        except ImportError as exc:
-            raise MissingExtra("tokens", "Exact counting") from exc
-        self._count = bindings.tokenizer_for_encoding("o200k_base").count
-
-    def count(self, text: str) -> int:
-        """Return how many tokens the text is."""
-        try:
-            counted: int = self._count(text)
-        except UnicodeEncodeError:
-            counted = self._count(text.encode("utf-8", "replace").decode())
-        return counted
 
 
 @cache

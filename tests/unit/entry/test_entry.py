@@ -133,3 +133,8 @@ def test_the_digest_depends_on_what_is_said_not_on_where_when_or_under_which_uid
     two = TapeEntry(7, "event", {"name": "e"}, {"uid": "b"}, "2026-01-02")
     assert digest(one) == digest(two)
     assert digest(one) != digest(TapeEntry(1, "event", {"name": "f"}, {"uid": "a"}, "2026-01-01"))
+
+
+@pytest.mark.parametrize("date", ["2026-W06-3T20:36:45.618000+00:00", "20260204T203645.618000Z", "2026-02-04 20:36:45.618000+00:00"])
+def test_other_iso_forms_are_written_in_ours(date):
+    assert TapeEntry(0, "e", {}, {}, date).date == "2026-02-04T20:36:45.618000+00:00"

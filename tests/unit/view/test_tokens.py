@@ -1,13 +1,11 @@
-import sys
 from itertools import pairwise
 
 import pytest
 
 from playhead.entry.frozen import FrozenDict
 from playhead.entry.message import Media, Message, ProviderItem, Text, Thinking, ToolCall, ToolResult, assistant, system, tool_result_message, user
-from playhead.errors import MissingExtra
 from playhead.view.token_prices import BLOCK
-from playhead.view.tokens import CALL, MESSAGE, NAME, ClassAwareCounter, ExactCounter, _vocabulary, default_counter, message_tokens, value_tokens
+from playhead.view.tokens import CALL, MESSAGE, NAME, ClassAwareCounter, default_counter, message_tokens, value_tokens
 
 COUNTER = default_counter()
 ODD = [
@@ -105,16 +103,8 @@ def test_counts_rise_without_a_step_as_a_text_grows():
     assert max(steps) <= 1.2 * min(steps) + 1
 
 
-def test_a_counter_of_the_tokenizer_says_which_extra_it_needs(monkeypatch):
-    _vocabulary.cache_clear()
-    monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(MissingExtra, match="tokens"):
-        ExactCounter()
-
-
-def test_counters_have_names_for_reports():
+def test_the_default_counter_has_a_name_for_reports_and_is_one():
     assert ClassAwareCounter.name == "class-aware"
-    assert ExactCounter.name == "o200k"
     assert default_counter() is default_counter()
 
 

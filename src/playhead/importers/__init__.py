@@ -1,0 +1,1 @@
+"""Other people's histories: files of other programs read onto a tape."""

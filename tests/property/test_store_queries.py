@@ -1,0 +1,108 @@
+"""For any tape and any query, SQLite and memory return what `TapeQuery.apply` keeps of the whole tape."""
+
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from playhead.entry.entry import TapeEntry, format_date, stamped
+from playhead.errors import NotFound
+from playhead.store import sqlite_reader as reader
+from playhead.store.memory import InMemoryTapeStore
+from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
+from playhead.store.sqlite_tapes import Append, Tapes
+from tests.unit.store.test_sql import fresh
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+minutes = st.integers(0, 12)
+kinds = st.sampled_from(["note", "event", "anchor", "tick"])
+names = st.sampled_from(["A", "B", ""])
+texts = st.sampled_from(["vpn down", "VPN \ud800", "ß", "12"])
+
+
+@st.composite
+def entries(draw):
+    kind = draw(kinds)
+    payload = {"name": draw(names)} if kind == "anchor" else {"text": draw(texts)}
+    return stamped(TapeEntry(0, kind, payload, {}, format_date(START + timedelta(minutes=draw(minutes)))))
+
+
+@st.composite
+def tapes(draw):
+    """A tape of up to 150 entries, made of a few that repeat, in runs, so that blocks fill up."""
+    some = draw(st.lists(entries(), min_size=1, max_size=6))
+    picks = draw(st.lists(st.tuples(st.integers(0, len(some) - 1), st.integers(1, 40)), max_size=8))
+    return [some[i] for i, times in picks for _ in range(times)][:150]
+
+
+ids = st.integers(-1, 160)
+instants = st.none() | minutes.map(lambda m: START + timedelta(minutes=m))
+queries = st.builds(
+    TapeQuery,
+    tape=st.just("t"),
+    window=st.none() | st.builds(AfterAnchor, st.none() | names) | st.builds(BetweenAnchors, names, names),
+    since=instants,
+    until=instants,
+    text=st.none() | st.sampled_from(["vpn", "SS", "1", "text", "\ud800", ""]),
+    only=st.none() | st.lists(kinds, min_size=1, max_size=3).map(tuple),
+    cursor=ids,
+    stop=st.none() | ids,
+    ceiling=st.none() | ids,
+    count=st.none() | st.integers(1, 8),
+    descending=st.booleans(),
+)
+
+
+def done(coroutine):
+    """Return the result of a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waits")
+
+
+def outcome(call):
+    try:
+        return call()
+    except NotFound as error:
+        return str(error)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tapes(), st.integers(1, 70), st.lists(queries, min_size=1, max_size=12))
+def test_every_store_returns_what_apply_keeps(tape, batch, asked):
+    memory = InMemoryTapeStore()
+    with closing(fresh()) as connection:
+        writer = Tapes(connection)
+        for start in range(0, len(tape), batch):
+            work = Append("t", tape[start : start + batch], [e.meta for e in tape[start : start + batch]], None)
+            work.prepare()
+            assert list(writer.do(work)) == list(done(memory.append_many("t", work.entries)))
+        whole = reader.fetch(connection, TapeQuery(tape="t"))
+        assert [replace(e, id=0) for e in whole] == tape
+        for query in asked:
+            wanted = outcome(lambda query=query: query.apply(whole))
+            assert outcome(lambda query=query: reader.fetch(connection, query)) == wanted
+            assert outcome(lambda query=query: done(memory.fetch_all(query))) == wanted
+            counted = wanted if isinstance(wanted, str) else len(wanted)
+            assert outcome(lambda query=query: reader.count(connection, query)) == counted
+            assert outcome(lambda query=query: done(memory.count(query))) == counted
+
+
+@settings(max_examples=60, deadline=None)
+@given(tapes(), st.lists(st.integers(0, 160), max_size=6))
+def test_every_store_finds_the_first_entry_of_a_uid(tape, picks):
+    memory = InMemoryTapeStore()
+    with closing(fresh()) as connection:
+        work = Append("t", tape, [e.meta for e in tape], None)
+        work.prepare()
+        stored = Tapes(connection).do(work)
+        done(memory.append_many("t", tape))
+        uids = [tape[i % len(tape)].uid for i in picks if tape] + ["unknown"]
+        first = {e.uid: e for e in reversed(stored)}
+        wanted = {uid: first[uid] for uid in uids if uid in first}
+        assert reader.find(connection, "t", keys=(), uids=uids) == wanted
+        assert done(memory.find("t", uids=uids)) == wanted
