@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from playhead.errors import UnstorableValue
@@ -73,44 +73,80 @@ def freeze(value: object, *, path: str = "payload") -> Any:
     Tuples become lists, surrogate pairs written as two halves become one character; what JSON cannot hold
     (other types, NaN, infinities, keys that are no text, nesting deeper than MAX_DEPTH) raises UnstorableValue with its path.
     """
-    return _freeze(value, path, 0)
+    try:
+        return _freeze(value, 0)
+    except _NoJson as bad:
+        raise UnstorableValue(path + "".join(reversed(bad.steps)), bad.why) from None
 
 
 def freeze_dict(value: Mapping[str, object], *, path: str = "payload") -> FrozenDict:
     """Return the frozen twin of a mapping; anything else raises UnstorableValue."""
     if not isinstance(value, Mapping):
         raise UnstorableValue(path, f"expected a mapping, got {type(value).__name__}")
-    return _freeze(value, path, 0)  # type: ignore[no-any-return]
+    return freeze(value, path=path)  # type: ignore[no-any-return]
 
 
-def _freeze(value: Any, path: str, depth: int) -> Any:
+class _NoJson(Exception):
+    """A value that JSON cannot hold; the steps to it are added on the way out, innermost first."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        self.steps: list[str] = []
+
+
+def _freeze(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind is str:
         return value if value.isascii() else _text(value)
     if value is None or kind is bool or kind is int:
         return value
-    if (kind is FrozenDict and all(type(v) in _FROZEN for v in value.values())) or (kind is FrozenList and all(type(v) in _FROZEN for v in value)):
-        return value
     if kind is float:
         if math.isfinite(value):
             return value
-        raise UnstorableValue(path, f"{value} is no JSON number; store None or a text instead")
-    if depth >= MAX_DEPTH:
-        raise UnstorableValue(path, f"nested deeper than {MAX_DEPTH} levels")
+        raise _NoJson(f"{value} is no JSON number; store None or a text instead")
+    if (kind is FrozenDict and all(type(v) in _FROZEN for v in value.values())) or (kind is FrozenList and all(type(v) in _FROZEN for v in value)):
+        return value
     if kind is dict or isinstance(value, Mapping):
-        return FrozenDict({_key(k, path): v if v is None or v is True or v is False else _freeze(v, f"{path}.{k}", depth + 1) for k, v in value.items()})
+        return _freeze_items(value, depth)
     if isinstance(value, (list, tuple)):
-        return FrozenList([_freeze(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(value)])
+        return _freeze_list(value, depth)
     for plain in (str, bool, int, float):
         if isinstance(value, plain):
-            return _freeze(plain(value), path, depth)
-    raise UnstorableValue(path, f"{kind.__name__} is not a JSON value")
+            return _freeze(plain(value), depth)
+    raise _NoJson(f"{kind.__name__} is not a JSON value")
 
 
-def _key(key: object, path: str) -> str:
+def _freeze_items(value: Mapping[Any, Any], depth: int) -> FrozenDict:
+    if depth >= MAX_DEPTH:
+        raise _NoJson(f"nested deeper than {MAX_DEPTH} levels")
+    frozen: dict[str, Any] = {}
+    key = None
+    try:
+        for key, item in value.items():
+            frozen[_key(key)] = _freeze(item, depth + 1)
+    except _NoJson as bad:
+        if isinstance(key, str):
+            bad.steps.append(f".{key}")
+        raise
+    return FrozenDict(frozen)
+
+
+def _freeze_list(value: Sequence[Any], depth: int) -> FrozenList:
+    if depth >= MAX_DEPTH:
+        raise _NoJson(f"nested deeper than {MAX_DEPTH} levels")
+    frozen: list[Any] = []
+    try:
+        frozen.extend(_freeze(item, depth + 1) for item in value)
+    except _NoJson as bad:
+        bad.steps.append(f"[{len(frozen)}]")
+        raise
+    return FrozenList(frozen)
+
+
+def _key(key: object) -> str:
     if isinstance(key, str):
-        return _text(str(key))
-    raise UnstorableValue(path, f"key {key!r} is {type(key).__name__}, not text")
+        return str(key) if key.isascii() else _text(str(key))
+    raise _NoJson(f"key {key!r} is {type(key).__name__}, not text")
 
 
 def _text(value: str) -> str:
