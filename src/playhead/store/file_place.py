@@ -1,0 +1,87 @@
+"""Where a file store keeps what: tapes in the open, locks and other things of its own in a hidden directory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from playhead.errors import AppendOutcomeUnknown, StoreDamaged
+from playhead.store.connection import Durability
+from playhead.store.file_codec import LineCodec
+from playhead.store.file_disk import Disk, make_directories
+from playhead.store.file_findings import Findings
+from playhead.store.file_names import SUFFIX, may_be_plain, stem_of
+from playhead.store.lock import FileLock
+
+HIDDEN = ".playhead"
+
+
+@dataclass(slots=True)
+class Health:
+    """What is wrong with a store until it is opened anew, None while it is well."""
+
+    doubt: str | None = None
+
+    def check(self) -> None:
+        """Raise AppendOutcomeUnknown while there is a doubt."""
+        if self.doubt is not None:
+            raise AppendOutcomeUnknown(f"{self.doubt}; close the store, open it again, and ask by idempotency key what was kept.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A directory of tapes, how safe an acknowledged append must be, how many seconds to wait for others, who hears of what was amiss, and how entries are encoded."""
+
+    directory: str
+    durability: Durability
+    timeout: float
+    disk: Disk
+    findings: Findings
+    health: Health
+    codec: LineCodec | None
+
+    @property
+    def hidden(self) -> str:
+        """The directory of locks, drafts, redo files and indexes."""
+        return f"{self.directory}/{HIDDEN}"
+
+    @property
+    def flushes(self) -> bool:
+        """Whether an acknowledged append survives the loss of power."""
+        return self.durability == "disk"
+
+    def make(self) -> None:
+        """Make the directories that are missing."""
+        make_directories(self.disk, self.hidden, flushed=self.flushes)
+
+    def stem(self, tape: str) -> str:
+        """Return the stem of a tape's file: the one we give, or the tape's very name where another program gave it that."""
+        stem = stem_of(tape)
+        if stem == tape or not may_be_plain(tape) or self.disk.identity(self.path(stem)) is not None:
+            return stem
+        is_there = self.disk.identity(self.path(tape)) is not None and f"{tape}{SUFFIX}" in self.disk.names(self.directory)
+        return tape if is_there else stem
+
+    def path(self, stem: str) -> str:
+        """Return where a tape's file is."""
+        return f"{self.directory}/{stem}{SUFFIX}"
+
+    def redo(self, stem: str) -> str:
+        """Return where the redo file of a change that was begun is."""
+        return f"{self.hidden}/{stem}.redo"
+
+    def index(self, stem: str) -> str:
+        """Return the directory of a tape's index."""
+        return f"{self.hidden}/{stem}.index"
+
+    def lock(self, stem: str) -> FileLock:
+        """Return the lock of a tape's family: all who write to it, or finish what others began, hold it."""
+        return FileLock(f"{self.hidden}/{stem}.lock", timeout=self.timeout)
+
+
+def damaged(path: str, offset: int, why: str) -> StoreDamaged:
+    """Return the error of a file whose content is not what was written."""
+    return StoreDamaged(
+        f"The file '{path}' is damaged at byte {offset:,} ({why}); nothing was changed; restore a backup, or keep what can be read with playhead.salvage({path!r}).",
+        path=path,
+        offset=offset,
+    )

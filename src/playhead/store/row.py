@@ -1,0 +1,104 @@
+"""An entry as a row of SQLite: what is written, and what is read back."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from sys import intern
+from typing import NamedTuple
+
+from playhead.entry import codec
+from playhead.entry.entry import ANCHOR, TapeEntry, event_name
+from playhead.entry.frozen import FrozenDict
+from playhead.store.replay import key_of
+
+SEQ_BITS = 32
+LAST_SEQ = (1 << SEQ_BITS) - 1
+"""The highest id a tape can have."""
+
+BLOCK = 64
+"""How many entries of a tape are indexed by kind and uid at a time; those behind the last full block are looked through."""
+
+Cell = str | bytes
+"""A text as SQLite keeps it: bytes where it holds half a surrogate pair, which UTF-8 does not know."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_USUAL_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
+
+
+class Row(NamedTuple):
+    """The columns of one entry, without its place on a tape; `ts` is in microseconds since 1970."""
+
+    kind: Cell
+    ts: int
+    uid: Cell
+    idem_key: Cell | None
+    anchor: Cell | None
+    digest: bytes
+    meta: bytes
+    body: bytes
+
+
+def eid(tape_no: int, seq: int) -> int:
+    """Return the row id of an entry: 31 bits of tape, 32 bits of id, so that a tape is one range."""
+    return tape_no << SEQ_BITS | seq
+
+
+def row_of(entry: TapeEntry, meta: FrozenDict) -> Row:
+    """Return the row of an entry with the meta to keep; raises InvalidInput where its idempotency key is no text."""
+    key = key_of(entry)
+    body = codec.encode(entry.payload)
+    return Row(
+        cell(entry.kind),
+        microseconds(datetime.fromisoformat(entry.date)),
+        uid_cell(meta["uid"]),
+        None if key is None else cell(key),
+        cell(event_name(entry)) if entry.kind == ANCHOR else None,
+        sha256(body).digest(),
+        codec.encode(meta),
+        body,
+    )
+
+
+def entry_of(row: tuple[int, Cell, int, bytes, bytes]) -> TapeEntry:
+    """Return the entry of a row (eid, kind, ts, meta, body); its payload is decoded when it is first read."""
+    place, kind, ts, meta, body = row
+    return TapeEntry.stored(id=place & LAST_SEQ, kind=text(kind), payload=body, meta=meta, date=date_text(ts))
+
+
+def written(entry: TapeEntry, row: Row, id: int) -> TapeEntry:
+    """Return an entry as it now stands, made of the very bytes that were written."""
+    return TapeEntry.stored(id=id, kind=entry.kind, payload=row.body, meta=row.meta, date=entry.date)
+
+
+def microseconds(at: datetime) -> int:
+    """Return an instant as microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def date_text(ts: int) -> str:
+    """Return microseconds since 1970 as entries write a date."""
+    return (_EPOCH + timedelta(microseconds=ts)).isoformat(timespec="microseconds")
+
+
+def cell(value: str) -> Cell:
+    """Return a text as SQLite keeps it."""
+    if value.isascii():
+        return value
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def text(value: Cell) -> str:
+    """Return the text of a cell."""
+    return intern(value) if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def uid_cell(uid: str) -> Cell:
+    """Return a uid as SQLite keeps it: sixteen bytes where it is a UUID in its usual form."""
+    return bytes.fromhex(uid.replace("-", "")) if _USUAL_UUID(uid) else cell(uid)

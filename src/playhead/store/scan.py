@@ -1,0 +1,29 @@
+"""Text search by scan over rows: most are passed over before they are decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from playhead.entry.entry import TapeEntry
+from playhead.store.row import Cell, entry_of
+from playhead.store.search import matches
+
+_ESCAPED = frozenset('"\\\x7f')
+_NUMERIC = frozenset("0123456789.+-e")
+
+
+def holding(rows: Iterable[tuple[int, Cell, int, bytes, bytes]], text: str) -> Iterator[TapeEntry]:
+    """Yield the entries whose payload's values hold the text."""
+    wanted = text.casefold()
+    plain = stands_as_written(wanted)
+    for row in rows:
+        if plain and wanted not in row[4].decode().casefold():
+            continue
+        entry = entry_of(row)
+        if matches(entry, text):
+            yield entry
+
+
+def stands_as_written(wanted: str) -> bool:
+    """Return whether a value that holds the text shows it in its JSON too: no character of it is escaped, and it is no part of a number."""
+    return not _ESCAPED & set(wanted) and not all(c in _NUMERIC for c in wanted) and all(c >= " " and not "\ud800" <= c <= "\udfff" for c in wanted)

@@ -1,0 +1,73 @@
+-- What the writer runs, always under the store's lock.
+
+-- name: begin
+BEGIN IMMEDIATE
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK
+
+-- name: data_version
+-- Changes when another connection has committed.
+PRAGMA data_version
+
+-- name: checkpoint
+PRAGMA wal_checkpoint(PASSIVE)
+
+-- name: tape
+SELECT t.tape_no, t.generation, max(t.fork_seq, t.low_water), t.root_no
+FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
+WHERE n.tenant = '' AND n.name = ?
+
+-- name: last_entry
+SELECT eid, peak FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC LIMIT 1
+
+-- name: next_tape_no
+SELECT coalesce(max(tape_no), 0) + 1 FROM tapes
+
+-- name: insert_tape
+INSERT INTO tapes (tape_no, root_no, generation, created_at) VALUES (?, ?, ?, ?)
+
+-- name: name_tape
+INSERT INTO tape_names (tenant, name, tape_no, root_no) VALUES ('', ?, ?, ?)
+ON CONFLICT (tenant, name) DO UPDATE SET tape_no = excluded.tape_no, root_no = excluded.root_no
+
+-- name: insert_entry
+INSERT INTO entries (eid, peak, kind, ts, uid, idem_key, anchor, digest, meta, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: index_kinds
+-- Kinds and uids are indexed a whole block of entries at a time, which costs an append a tenth of an index of its own.
+INSERT INTO entry_kinds (kind, eid) SELECT kind, eid FROM entries WHERE eid BETWEEN ? AND ?
+
+-- name: index_uids
+INSERT INTO entry_uids (uid, eid) SELECT uid, eid FROM entries WHERE eid BETWEEN ? AND ?
+
+-- name: standing
+SELECT eid, kind, ts, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+
+-- name: retire_tape
+UPDATE tapes SET state = 3 WHERE tape_no = ?
+
+-- name: retired_tape
+-- A retired generation goes once no fork reads through it.
+SELECT tape_no FROM tapes t
+WHERE state = 3 AND NOT EXISTS (SELECT 1 FROM tapes child WHERE child.parent_no = t.tape_no)
+LIMIT 1
+
+-- name: purge_edge
+-- The last of the first entries that one transaction removes.
+SELECT max(eid) FROM (SELECT eid FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid LIMIT 1000)
+
+-- name: purge_kinds
+DELETE FROM entry_kinds WHERE (kind, eid) IN (SELECT kind, eid FROM entries WHERE eid BETWEEN ? AND ?)
+
+-- name: purge_uids
+DELETE FROM entry_uids WHERE (uid, eid) IN (SELECT uid, eid FROM entries WHERE eid BETWEEN ? AND ?)
+
+-- name: purge_entries
+DELETE FROM entries WHERE eid BETWEEN ? AND ?
+
+-- name: forget_tape
+UPDATE tapes SET state = 4 WHERE tape_no = ?

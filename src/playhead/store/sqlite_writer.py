@@ -1,0 +1,218 @@
+"""The one writer of a SQLite store: it takes all appends that wait and commits them together."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+
+from playhead.errors import AppendOutcomeUnknown, InvalidInput, PlayheadError, StoreError
+from playhead.store.connection import Place, connect, disconnect
+from playhead.store.failures import typed
+from playhead.store.hop import Job, deliver
+from playhead.store.lane import Queue
+from playhead.store.sqlite_tapes import Append, Reset, Tapes
+from playhead.store.statements import statements
+
+GROUP = 512
+"""How many jobs one transaction takes at most."""
+
+_LOG_LIMIT = 8 * 1024 * 1024
+_LOG_PER_COMMIT = 2 * 4096
+_SURELY_UNDONE = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_TOOBIG,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+)
+
+
+@dataclass(slots=True)
+class Health:
+    """What is wrong with a store until it is opened anew, None while it is well."""
+
+    doubt: str | None = None
+
+    def check(self) -> None:
+        """Raise AppendOutcomeUnknown while there is a doubt."""
+        if self.doubt is not None:
+            raise AppendOutcomeUnknown(f"{self.doubt}; close the store, open it again, and ask by idempotency key what was kept.")
+
+
+class Writer:
+    """Does the writing jobs of a queue, each as if alone, many in one transaction."""
+
+    def __init__(self, place: Place, *, health: Health) -> None:
+        self._place = place
+        self._health = health
+        self._lock = place.lock()
+        self._sql = statements("write")
+        self._unemptied = 0
+        self._purging = True
+        self._connection: sqlite3.Connection | None = None
+        self._tapes: Tapes
+        self._execute: Callable[..., sqlite3.Cursor]
+
+    def serve(self, queue: Queue) -> None:
+        """Do the jobs until the queue ends, then close the file."""
+        try:
+            for jobs in queue.groups(GROUP):
+                self._do([job for job in jobs if _prepared(job)])
+                deliver(jobs)
+                self._tidy(queue)
+        finally:
+            disconnect(self._connection, lock=self._lock)
+
+    def _do(self, jobs: list[Job]) -> None:
+        """Do all jobs that somebody still waits for in one transaction, or each in its own where one of them failed."""
+        if not jobs:
+            return
+        try:
+            self._health.check()
+            if self._connection is None:
+                self._open()
+            with self._lock:
+                jobs = [job for job in jobs if not job.ticket.done()]
+                failure = self._transact(jobs) if jobs else None
+        except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
+            self._fail(jobs, exc)
+            return
+        if failure is not None and (len(jobs) == 1 or self._health.doubt is not None):
+            self._fail(jobs, failure)
+        elif failure is not None:
+            for job in jobs:
+                job.error = None
+                self._do([job])
+
+    def _open(self) -> None:
+        self._connection = connect(self._place, lock=self._lock)
+        self._execute = self._connection.execute
+        self._tapes = Tapes(self._connection)
+        with suppress(OSError):
+            self._unemptied = Path(f"{self._place.path}-wal").stat().st_size
+
+    def _transact(self, jobs: list[Job]) -> Exception | None:
+        """Do the jobs in one transaction and return None, or undo it and return what failed."""
+        if self._lock.changed_hands():
+            self._tapes.forget()
+        try:
+            if len(jobs) > 1 or not self._alone(jobs[0]):
+                self._together(jobs)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, it must be undone
+            self._undo()
+            return exc
+        return None
+
+    def _alone(self, job: Job) -> bool:
+        """Append by a single statement, which is a transaction of its own; False where it takes more than one."""
+        work, tapes = job.work, self._tapes
+        row = tapes.single(work) if type(work) is Append else None
+        if row is None:
+            return False
+        try:
+            self._conclude(self._sql["insert_entry"], row)
+        except sqlite3.IntegrityError:  # somebody wrote without the lock, such as a person at a prompt
+            tapes.forget()
+            return False
+        job.result = tapes.inserted(work)
+        self._unemptied += _LOG_PER_COMMIT + len(work.rows[0].body)
+        return True
+
+    def _together(self, jobs: list[Job]) -> None:
+        tapes = self._tapes
+        self._execute(self._sql["begin"])
+        tapes.look()
+        for job in jobs:
+            try:
+                job.result = tapes.do(job.work)
+            except PlayheadError as refusal:
+                job.error = refusal
+                continue
+            self._unemptied += _size(job.work)
+            self._purging |= isinstance(job.work, Reset)
+        self._conclude(self._sql["commit"])
+        self._unemptied += _LOG_PER_COMMIT
+
+    def _conclude(self, statement: str, values: tuple[object, ...] = ()) -> None:
+        """Run the statement that commits; whether it did is in doubt if the disk or the memory fails under it."""
+        try:
+            self._execute(statement, values)
+        except (sqlite3.Error, MemoryError) as exc:
+            code = getattr(exc, "sqlite_errorcode", None)
+            if isinstance(exc, MemoryError) or (code is not None and code & 0xFF not in _SURELY_UNDONE):
+                self._health.doubt = f"The machine failed while the store '{self._place.path}' committed ({exc})"
+                self._health.check()
+            raise
+
+    def _undo(self) -> None:
+        """Leave the transaction; a connection that cannot is given up for a new one."""
+        self._tapes.forget()
+        connection = self._connection
+        if connection is None or not connection.in_transaction:
+            return
+        try:
+            connection.execute(self._sql["rollback"])
+        except sqlite3.Error:
+            self._connection = None
+            connection.close()
+
+    def _fail(self, jobs: list[Job], error: Exception) -> None:
+        for job in jobs:
+            job.error = copy(typed(error, path=self._place.path))
+            job.error.__cause__ = error
+
+    def _tidy(self, queue: Queue) -> None:
+        """Empty the log into the file once it is long; remove what was reset while nothing waits."""
+        if self._connection is None or self._health.doubt is not None:
+            return
+        if self._unemptied >= _LOG_LIMIT:
+            self._unemptied = 0
+            self._aside(self._empty_log)
+        while self._purging and not len(queue):
+            self._purging = self._aside(self._purge)
+
+    def _aside(self, work: Callable[[], bool]) -> bool:
+        """Do something nobody waits for, under the lock; False where it failed or there is no more of it."""
+        try:
+            with self._lock:
+                return work()
+        except StoreError:
+            return False
+        except sqlite3.Error as exc:
+            self._undo()
+            if exc.sqlite_errorcode & 0xFF not in _SURELY_UNDONE:
+                self._health.doubt = f"The disk failed under the store '{self._place.path}' ({exc})"
+            return False
+
+    def _empty_log(self) -> bool:
+        self._execute(self._sql["checkpoint"]).fetchall()
+        return False
+
+    def _purge(self) -> bool:
+        self._execute(self._sql["begin"])
+        more = self._tapes.purge()
+        self._execute(self._sql["commit"])
+        self._unemptied += _LOG_LIMIT // 16
+        return more
+
+
+def _prepared(job: Job) -> bool:
+    """Make the rows of a job, before the lock is taken; False where it is refused."""
+    try:
+        if job.work is not None:
+            job.work.prepare()
+    except PlayheadError as refusal:
+        job.error = refusal
+    except (ValueError, RecursionError, MemoryError) as exc:
+        job.error = InvalidInput(f"An entry for the tape '{job.work.tape}' cannot be written as JSON: {exc}; store it in parts or as text.")
+    return job.error is None
+
+
+def _size(work: Append | None) -> int:
+    return 0 if work is None else sum(len(row.body) for row in work.rows)

@@ -1,0 +1,60 @@
+"""A store by its URL."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+from playhead.errors import InvalidInput, StoreUnavailable
+from playhead.store.protocol import WholeStore
+
+_FORMS = "memory:, sqlite:///relative.db, sqlite:////absolute.db, or a path that ends in .db or .sqlite"
+_OPTIONS = "durability=disk, durability=process and timeout=SECONDS"
+_SQLITE = "sqlite:///"
+_LATER = ("file:", "postgresql:", "postgres:")
+_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+
+
+def open_store(url: str) -> WholeStore:
+    """Return the store that a URL names; it opens its file when it is first used.
+
+    `memory:` is a new store in memory; `sqlite:///notes.db` is a file beside the program, `sqlite:////var/lib/notes.db` one
+    anywhere, a bare path that ends in .db or .sqlite, too. A file's path is taken as it stands, nothing in it is decoded;
+    behind a `?` stand options: durability=disk|process, timeout=SECONDS.
+    Raises InvalidInput for anything else, StoreUnavailable for stores that come in a later version.
+    """
+    if not isinstance(url, str):
+        raise InvalidInput(f"A store's URL is a text, not {type(url).__name__}; use {_FORMS}.")
+    if url == "memory:":
+        from playhead.store.memory import InMemoryTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
+
+        return InMemoryTapeStore()
+    if url.startswith(_SQLITE):
+        path, mark, options = url.removeprefix(_SQLITE).rpartition("?")
+        return _sqlite(path, _options(options, url)) if mark else _sqlite(options, {})
+    if url.startswith(_LATER):
+        raise StoreUnavailable(f"Stores at {url.partition(':')[0]}: are not available in this version; use {_FORMS}.", url=url)
+    if url.endswith(_SUFFIXES) and "://" not in url:
+        return _sqlite(url, {})
+    raise InvalidInput(f"{url!r} names no store; use {_FORMS}.", url=url)
+
+
+def _sqlite(path: str, options: dict[str, Any]) -> WholeStore:
+    from playhead.store.sqlite import SQLiteTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
+
+    if not path:
+        raise InvalidInput(f"A store's URL names a file behind {_SQLITE}; use {_FORMS}.")
+    return SQLiteTapeStore(path, **options)
+
+
+def _options(text: str, url: str) -> dict[str, Any]:
+    given = dict(parse_qsl(text, keep_blank_values=True))
+    try:
+        options: dict[str, Any] = {"timeout": float(given.pop("timeout"))} if "timeout" in given else {}
+    except ValueError as exc:
+        raise InvalidInput(f"A store's timeout is a number of seconds: {url!r}.", url=url) from exc
+    if "durability" in given:
+        options["durability"] = given.pop("durability")
+    if given or not options:
+        raise InvalidInput(f"{url!r} has options that no store knows; they are {_OPTIONS}.", url=url)
+    return options

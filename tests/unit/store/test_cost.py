@@ -1,0 +1,94 @@
+"""A read costs what it returns: counted in steps of SQLite's machine, on a short tape and on a long one."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from playhead.entry.entry import TapeEntry, format_date, stamped
+from playhead.store import sqlite_reader as reader
+from playhead.store.query import TapeQuery
+from playhead.store.sqlite_tapes import Append, Tapes
+from tests.unit.store.test_sql import fresh
+
+START = datetime(2026, 3, 1, tzinfo=UTC)
+SHORT, LONG = 1_000, 16_000
+UID = "0190a0b0-0000-7000-8000-000000000001"
+query = TapeQuery(tape="t")
+
+
+def entry(i, count):
+    when = format_date(START + timedelta(seconds=i - count))
+    if i in (count // 2, count - 30):
+        return TapeEntry(0, "anchor", {"name": "half" if i == count // 2 else "late"}, {}, when)
+    if i == count // 2 + 1:
+        return TapeEntry(0, "rare", {}, {"uid": UID, "idempotency_key": "k"}, when)
+    return TapeEntry(0, "event" if i % 2 else "note", {"i": i}, {}, when)
+
+
+@pytest.fixture(scope="module")
+def connections():
+    made = []
+    for count in (SHORT, LONG):
+        connection = fresh()
+        entries = [stamped(entry(i, count)) for i in range(count)]
+        work = Append("t", entries, [e.meta for e in entries], None)
+        work.prepare()
+        Tapes(connection).do(work)
+        made.append(connection)
+    yield made
+    for connection in made:
+        connection.close()
+
+
+def steps(connection, ask):
+    taken = 0
+
+    def step():
+        nonlocal taken
+        taken += 1
+
+    connection.set_progress_handler(step, 1)
+    answer = ask(connection)
+    connection.set_progress_handler(None, 1)
+    return taken, answer
+
+
+READS = {
+    "last 50": lambda c: reader.fetch(c, query.newest_first().limit(50)),
+    "first 50": lambda c: reader.fetch(c, query.limit(50)),
+    "behind the last anchor": lambda c: reader.fetch(c, query.last_anchor()),
+    "behind a named anchor, 20": lambda c: reader.fetch(c, query.after_anchor("half").limit(20)),
+    "between anchors, newest 20": lambda c: reader.fetch(c, query.between_anchors("half", "late").newest_first().limit(20)),
+    "a rare kind": lambda c: reader.fetch(c, query.kinds("rare")),
+    "two kinds, 20": lambda c: reader.fetch(c, query.kinds("rare", "note").limit(20)),
+    "an unknown kind": lambda c: reader.fetch(c, query.kinds("none")),
+    "the last minute": lambda c: reader.fetch(c, query.between_dates(START - timedelta(seconds=60), START)),
+    "20 of most dates": lambda c: reader.fetch(c, query.between_dates(START - timedelta(seconds=900), START).limit(20)),
+    "newest 20 of most dates and a kind": lambda c: reader.fetch(c, query.kinds("note").between_dates(START - timedelta(seconds=900), START).newest_first().limit(20)),
+    "no date": lambda c: reader.fetch(c, query.between_dates(START + timedelta(days=1), START + timedelta(days=2))),
+    "head": lambda c: reader.head(c, "t"),
+    "by uid and key": lambda c: reader.find(c, "t", uids=[UID, "unknown"], keys=["k", "none"]),
+    "names": reader.names,
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_a_read_costs_the_same_on_a_long_tape(connections, read):
+    (short, one), (long, other) = (steps(connection, READS[read]) for connection in connections)
+    assert len(one) == len(other)
+    assert long <= short * 1.2 + 300, f"{short} steps at {SHORT} entries, {long} at {LONG}"
+
+
+def test_the_measure_is_not_numb(connections):
+    (short, _), (long, _) = (steps(connection, lambda c: reader.fetch(c, query.query("no such text"))) for connection in connections)
+    assert long > short * 8
+
+
+def test_counting_a_whole_tape_takes_no_entry_out_of_it(connections):
+    for connection, count in zip(connections, (SHORT, LONG), strict=True):
+        taken, number = steps(connection, lambda c: reader.count(c, query))
+        assert number == count
+        assert taken < 200
+    with closing(fresh()) as connection:
+        assert reader.count(connection, query) == 0

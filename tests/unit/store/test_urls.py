@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from playhead.errors import InvalidInput, StoreUnavailable
+from playhead.store.memory import InMemoryTapeStore
+from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.urls import open_store
+
+
+def test_memory_is_a_new_store_each_time():
+    assert isinstance(open_store("memory:"), InMemoryTapeStore)
+    assert open_store("memory:") is not open_store("memory:")
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("sqlite:///notes.db", Path.cwd() / "notes.db"),
+        ("sqlite:///a/b c%20?.db?durability=disk", Path.cwd() / "a/b c%20?.db"),
+        ("sqlite:////var/lib/notes.db", Path("/var/lib/notes.db")),
+        ("notes.db", Path.cwd() / "notes.db"),
+        ("/var/notes.sqlite", Path("/var/notes.sqlite")),
+    ],
+)
+def test_a_file_is_named_by_url_or_by_path(url, path):
+    store = open_store(url)
+    assert isinstance(store, SQLiteTapeStore)
+    assert store.path == path
+
+
+def test_options_stand_behind_a_question_mark():
+    store = open_store("sqlite:///x.db?durability=process&timeout=1.5")
+    assert isinstance(store, SQLiteTapeStore)
+    assert store.durability == "process"
+    assert open_store("sqlite:///x.db").durability == "disk"
+
+
+@pytest.mark.parametrize("url", ["", "notes", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "http://x/y.db", "memory", 3])
+def test_what_names_no_store_is_refused_with_what_does(url):
+    with pytest.raises(InvalidInput, match="memory:, sqlite:///"):
+        open_store(url)
+
+
+@pytest.mark.parametrize("options", ["durability=none", "speed=1", "timeout=soon", "timeout=-1", "", "durability=disk&speed=1"])
+def test_an_option_no_store_knows_is_refused_with_those_it_does(options):
+    with pytest.raises(InvalidInput, match=r"durability|timeout"):
+        open_store(f"sqlite:///x.db?{options}")
+
+
+@pytest.mark.parametrize("url", ["file:sessions", "file:///sessions", "postgresql://host/db", "postgres://host/db"])
+def test_stores_of_a_later_version_are_said_to_be_so(url):
+    with pytest.raises(StoreUnavailable, match="not available in this version"):
+        open_store(url)
+
+
+def test_opening_by_url_touches_no_file(tmp_path):
+    open_store(f"sqlite:///{tmp_path}/deep/notes.db")
+    assert list(tmp_path.iterdir()) == []
