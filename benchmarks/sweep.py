@@ -18,6 +18,9 @@ from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 
 BUDGETS = (4_000, 32_000, 200_000)
+MODEL = "claude-opus-4-6"
+"""Whose signed reasoning the sessions hold."""
+
 STRATEGIES = (PassthroughStrategy(), WindowedPassthroughStrategy())
 
 
@@ -37,7 +40,7 @@ async def sweep(path: str, *, every: int) -> tuple[Tally[str], list[str]]:
                     counts["refused"] += 1
                     continue
                 counts["over budget"] += prompt.stats.total > tokens
-                found = protocols.openai_faults(prompt.to("openai")["messages"]) + protocols.anthropic_faults(prompt.to("anthropic")["messages"])
+                found = protocols.openai_faults(prompt.to("openai")["messages"]) + protocols.anthropic_faults(prompt.to("anthropic", model=MODEL)["messages"])
                 prompt.to("openai-responses")
                 counts["faults"] += len(found)
                 faults += [f"{path} entry {id} at {tokens} {strategy.name}: {fault}" for fault in found]

@@ -204,16 +204,29 @@ class SelectorError(_Kinded):
 class OverBudgetError(_Kinded):
     """What must be shown does not fit; raise the budget, lower the reserve, or hand off to a new phase.
 
-    `needed` and `room` are tokens; `what` names the thing that cannot fit.
+    `needed` and `room` are tokens; `what` names the thing that cannot fit. `room` is what `taken` leaves of the budget:
+    tokens by what takes them (the reserve for the response, injections, the provider's frame).
     """
 
     KIND = "over_budget"
 
-    def __init__(self, *, needed: int, room: int, what: str) -> None:
+    def __init__(self, *, needed: int, room: int, what: str, budget: int | None = None, taken: Mapping[str, int] | None = None) -> None:
         self.needed = needed
         self.room = room
         self.what = what
-        super().__init__(f"{what} needs {needed:,} tokens but the budget leaves {room:,}; raise max_tokens, lower the reserve, or hand off to a new phase.", needed=needed, room=room, what=what)
+        self.budget = budget
+        self.taken = {name: tokens for name, tokens in (taken or {}).items() if tokens}
+        less = ", ".join(f"{tokens:,} for the {name}" for name, tokens in self.taken.items())
+        leaves = f"the budget leaves {room:,}" if budget is None else f"the budget of {budget:,} leaves {room:,}{f' after {less}' if less else ''}"
+        verb = "need" if what.endswith("s") else "needs"
+        super().__init__(
+            f"{what} {verb} {needed:,} tokens but {leaves}; raise max_tokens, lower the reserve, or hand off to a new phase.",
+            needed=needed,
+            room=room,
+            what=what,
+            budget=budget,
+            taken=self.taken,
+        )
 
 
 class InvalidPlan(_Kinded):

@@ -217,6 +217,11 @@ class Tape:
         """How the handle reads."""
         return self.asynchronous.context
 
+    @property
+    def states(self) -> dict[str, object]:
+        """What strategies want to be told at their next compile of this tape, by name."""
+        return self.asynchronous.states
+
     def scoped(self, name: str, context: TapeContext | None = None) -> Tape:
         """Return a handle for a tape of the same store."""
         return Tape.of(self.asynchronous.scoped(name, context))
@@ -239,17 +244,18 @@ class Tape:
         """Keep one message or entry at the end of the tape and return it as stored, with its id."""
         return wait(self.asynchronous.append, item, expected_head=expected_head, key=key, **meta)
 
-    def append_event(self, name: str, data: object = None, **meta: object) -> TapeEntry:
-        """Keep something that happened beside the conversation."""
-        return wait(self.asynchronous.append_event, name, data, **meta)
+    def append_event(self, name: str, data: object = None, *, key: str | None = None, **meta: object) -> TapeEntry:
+        """Keep something that happened beside the conversation; `key` as for `append`."""
+        return wait(self.asynchronous.append_event, name, data, key=key, **meta)
 
-    def handoff(self, name: str, state: Mapping[str, object] | None = None, **meta: object) -> tuple[TapeEntry, TapeEntry]:
+    def handoff(self, name: str, state: Mapping[str, object] | None = None, *, key: str | None = None, **meta: object) -> tuple[TapeEntry, TapeEntry]:
         """Start a new phase: keep an anchor with the state that the next phase inherits, and the event beside it."""
-        return wait(self.asynchronous.handoff, name, state, **meta)
+        return wait(self.asynchronous.handoff, name, state, key=key, **meta)
 
     aclose = _blocking(tapes.Tape.aclose)
     append_many = _blocking(tapes.Tape.append_many)
     bootstrap = _blocking(tapes.Tape.bootstrap)
+    record_chat = _blocking(tapes.Tape.record_chat)
     reset = _blocking(tapes.Tape.reset)
     head = _blocking(tapes.Tape.head)
     search = _blocking(tapes.Tape.search)

@@ -11,7 +11,7 @@ from typing import Any
 
 from playhead import clock
 from playhead.entry import codec
-from playhead.entry.frozen import FrozenDict, FrozenList, freeze, freeze_dict, thaw
+from playhead.entry.frozen import FrozenDict, freeze_dict, frozen_dict, frozen_list, thaw
 from playhead.errors import InvalidDate, InvalidInput
 
 MESSAGE, SYSTEM, ANCHOR, TOOL_CALL, TOOL_RESULT, ERROR, EVENT = KINDS = ("message", "system", "anchor", "tool_call", "tool_result", "error", "event")
@@ -136,9 +136,9 @@ class _StoredEntry(TapeEntry):
 def _frozen(value: Any) -> Any:
     """Freeze what our own codec decoded: plain JSON types only, nothing to check."""
     if type(value) is dict:
-        return FrozenDict({k: _frozen(v) if type(v) in (dict, list) else v for k, v in value.items()})
+        return frozen_dict({k: _frozen(v) if type(v) in (dict, list) else v for k, v in value.items()})
     if type(value) is list:
-        return FrozenList([_frozen(v) if type(v) in (dict, list) else v for v in value])
+        return frozen_list([_frozen(v) if type(v) in (dict, list) else v for v in value])
     return value
 
 
@@ -190,6 +190,3 @@ def event_name(entry: TapeEntry) -> str:
     """Return the name of an event or anchor entry, "" where it has none."""
     name = entry.payload.get("name")
     return name if isinstance(name, str) else ""
-
-
-__all__ = ["KINDS", "TapeEntry", "canonical_date", "digest", "event_name", "format_date", "freeze", "parse_date", "placed", "stamped"]

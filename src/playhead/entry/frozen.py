@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from playhead.errors import UnstorableValue
@@ -11,17 +11,29 @@ from playhead.errors import UnstorableValue
 MAX_DEPTH = 200
 """How deep a stored value may nest; every common JSON reader still takes it."""
 
+MAX_BITS = 14_000
+"""How large a stored whole number may be: what Python itself reads back from text."""
+
 
 def _refuse(*_: object, **__: object) -> NoReturn:
     raise TypeError("entries never change; use thaw(value) for a copy that may")
 
 
 class FrozenDict(dict[str, Any]):
-    """A dict that cannot be changed; equal to, printed and dumped like a plain one."""
+    """A dict that cannot be changed; equal to, printed and dumped like a plain one.
+
+    Making one freezes what it is given, as `freeze` does.
+    """
 
     __slots__ = ()
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
+
+    def __new__(cls, *given: Any, **named: Any) -> FrozenDict:
+        return freeze_dict(dict(*given, **named), path="value")
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """Do nothing: what it holds is put in when it is made, so that calling this again changes nothing."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -41,11 +53,18 @@ class FrozenDict(dict[str, Any]):
 
 
 class FrozenList(list[Any]):
-    """A list that cannot be changed; equal to, printed and dumped like a plain one."""
+    """A list that cannot be changed; equal to, printed and dumped like a plain one. Making one freezes what it is given."""
 
     __slots__ = ()
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+
+    def __new__(cls, given: Iterable[Any] = ()) -> FrozenList:
+        frozen: FrozenList = freeze(list(given), path="value")
+        return frozen
+
+    def __init__(self, *_: Any) -> None:
+        """Do nothing, as FrozenDict does."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(tuple(self))
@@ -64,7 +83,18 @@ class FrozenList(list[Any]):
         return FrozenList, (list(self),)
 
 
-_FROZEN = frozenset({str, int, float, bool, type(None), FrozenDict, FrozenList})
+def frozen_dict(items: dict[str, Any]) -> FrozenDict:
+    """Return a FrozenDict of items whose values are frozen already; nothing is checked."""
+    frozen = dict.__new__(FrozenDict)
+    dict.update(frozen, items)
+    return frozen
+
+
+def frozen_list(items: list[Any]) -> FrozenList:
+    """Return a FrozenList of items that are frozen already; nothing is checked."""
+    frozen = list.__new__(FrozenList)
+    list.extend(frozen, items)
+    return frozen
 
 
 def freeze(value: object, *, path: str = "payload") -> Any:
@@ -98,13 +128,17 @@ def _freeze(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind is str:
         return value if value.isascii() else _text(value)
-    if value is None or kind is bool or kind is int:
+    if value is None or kind is bool:
         return value
+    if kind is int:
+        if value.bit_length() <= MAX_BITS:
+            return value
+        raise _NoJson(f"a whole number of more than {MAX_BITS} bits; store it as text")
     if kind is float:
         if math.isfinite(value):
             return value
         raise _NoJson(f"{value} is no JSON number; store None or a text instead")
-    if (kind is FrozenDict and all(type(v) in _FROZEN for v in value.values())) or (kind is FrozenList and all(type(v) in _FROZEN for v in value)):
+    if kind is FrozenDict or kind is FrozenList:
         return value
     if kind is dict or isinstance(value, Mapping):
         return _freeze_items(value, depth)
@@ -128,7 +162,7 @@ def _freeze_items(value: Mapping[Any, Any], depth: int) -> FrozenDict:
         if isinstance(key, str):
             bad.steps.append(f".{key}")
         raise
-    return FrozenDict(frozen)
+    return frozen_dict(frozen)
 
 
 def _freeze_list(value: Sequence[Any], depth: int) -> FrozenList:
@@ -140,7 +174,7 @@ def _freeze_list(value: Sequence[Any], depth: int) -> FrozenList:
     except _NoJson as bad:
         bad.steps.append(f"[{len(frozen)}]")
         raise
-    return FrozenList(frozen)
+    return frozen_list(frozen)
 
 
 def _key(key: object) -> str:

@@ -57,6 +57,7 @@ class ToolCall:
     extra: FrozenDict = NOTHING
 
     def __post_init__(self) -> None:
+        _check_texts(id=self.id, name=self.name)
         object.__setattr__(self, "arguments", freeze_dict(self.arguments, path="arguments"))
 
 
@@ -97,6 +98,11 @@ class ToolResult:
     name: str | None = None
     extra: FrozenDict = NOTHING
 
+    def __post_init__(self) -> None:
+        _check_texts(call_id=self.call_id, name=self.name or "")
+        if not isinstance(self.content, str):
+            object.__setattr__(self, "content", _checked_answer(self.content))
+
 
 Part = Text | Thinking | ToolCall | ToolResult | Media | ProviderItem
 
@@ -119,8 +125,11 @@ class Message:
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             raise InvalidInput(f"A message's role is one of {', '.join(ROLES)}, not {self.role!r}.")
-        if not isinstance(self.content, (str, tuple)):
-            object.__setattr__(self, "content", tuple(self.content))
+        if not isinstance(self.content, str):
+            object.__setattr__(self, "content", _checked_parts(self.content))
+        if self.name is not None and not isinstance(self.name, str):
+            raise InvalidInput(f"A message's name is a text, not {self.name!r}.")
+        object.__setattr__(self, "extra", freeze_dict(self.extra, path="extra"))
 
     def __str__(self) -> str:
         return self.text
@@ -146,6 +155,28 @@ class Message:
     def results(self) -> tuple[ToolResult, ...]:
         """The tool results of the message, in order."""
         return () if isinstance(self.content, str) else tuple([p for p in self.content if isinstance(p, ToolResult)])
+
+
+def _check_texts(**texts: object) -> None:
+    for name, value in texts.items():
+        if not isinstance(value, str):
+            raise InvalidInput(f"A part's {name} is a text, not {value!r}.")
+
+
+def _checked_parts(content: object) -> tuple[Part, ...]:
+    parts = tuple(content) if isinstance(content, Iterable) else (content,)
+    for part in parts:
+        if not isinstance(part, Part):
+            raise InvalidInput(f"A message holds text or parts such as Text(text=...), not {type(part).__name__}.")
+    return parts
+
+
+def _checked_answer(content: object) -> tuple[Text | Media | ProviderItem, ...]:
+    parts = tuple(content) if isinstance(content, Iterable) else (content,)
+    for part in parts:
+        if not isinstance(part, Text | Media | ProviderItem):
+            raise InvalidInput(f"A tool's answer holds text, or Text, Media and ProviderItem parts, not {type(part).__name__}.")
+    return parts
 
 
 def _words(part: Part) -> str:
@@ -278,6 +309,8 @@ def message_to_entries(message: Message, **meta: object) -> tuple[TapeEntry, ...
         if message.role != "assistant":
             raise InvalidInput(f"Only an assistant calls tools, not a message of role '{message.role}'.")
         return (TapeEntry(0, TOOL_CALL, _turn_payload(message), freeze_dict(meta, path="meta")),)
+    if message.role == "tool" and not message.results:
+        raise InvalidInput("A tool's message holds what a tool answered; make it with tool_result_message(call_id, content).")
     if not message.results:
         return (TapeEntry(0, MESSAGE, _message_payload(message), freeze_dict(meta, path="meta")),)
     results = TapeEntry(0, TOOL_RESULT, _results_payload(message.results), freeze_dict(meta, path="meta"))

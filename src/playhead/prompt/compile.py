@@ -10,10 +10,10 @@ from playhead.errors import InvalidInput, InvalidPlan, OverBudgetError
 from playhead.prompt.budget import Budget
 from playhead.prompt.injection import Injection, at
 from playhead.prompt.prompt import Prompt, flattened
-from playhead.prompt.render import messages_of
+from playhead.prompt.render import has_user_message, messages_of
 from playhead.prompt.stats import overhead_tokens, stats_of
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
-from playhead.prompt.strategy import Strategy, need_of
+from playhead.prompt.strategy import Need, Strategy, need_of
 from playhead.tape.tape import Tape
 from playhead.view.plan import Plan, Units
 from playhead.view.tokens import Counter, message_tokens
@@ -40,8 +40,8 @@ async def compile(
     Raises OverBudgetError where what must be shown does not fit, AnchorNotFound for a context's unknown anchor,
     SelectorError where its selector fails, InvalidPlan where a strategy's plan loses something.
     """
-    budget = Budget() if budget is None else budget
-    strategy = PassthroughStrategy() if strategy is None else strategy
+    budget = _checked_budget(budget)
+    strategy = _checked_strategy(strategy)
     joined = checked_injections(injections)
     injected = sum(message_tokens(i.message, counter=tape.counter) for i in joined)
     overhead = overhead_tokens(request_overhead, counter=tape.counter)
@@ -49,10 +49,12 @@ async def compile(
     try:
         plan = await _planned(tape, strategy, budget, injected)
     except OverBudgetError as exc:
+        over_budget = _with_facts(exc, budget, injected)
         if not dry_run:
-            raise
-        over_budget = exc
-        plan = (await tape.read(tail_tokens=budget.room)).keep((), reason=exc.message)
+            raise over_budget from exc
+        plan = (await tape.read(tail_tokens=budget.room)).keep((), reason=over_budget.message)
+    if not dry_run and plan.state is not None:
+        tape.states[strategy_name(strategy)] = plan.state
     return Prompt(
         messages=messages_of(plan, joined),
         system_injections=flattened(at(joined, "system")),
@@ -70,24 +72,46 @@ async def compile(
 
 def _placed_tokens(plan: Plan, injections: tuple[Injection, ...], counter: Counter) -> int:
     """Return what the injections cost that found their place: those before a user message fall out where there is none."""
-    has_user = any(m.role == "user" for m in messages_of(plan))
+    if not injections:
+        return 0
+    has_user = has_user_message(plan)
     return sum(message_tokens(i.message, counter=counter) for i in injections if has_user or i.position != "before_user")
 
 
 async def _planned(tape: Tape, strategy: Strategy, budget: Budget, injected: int) -> Plan:
     """Load what the strategy needs and let it plan for the room beside the injections."""
-    left = budget_beside(budget, injected)
-    need = need_of(strategy, budget=left, state=None)
+    left, state = budget_beside(budget, injected), tape.states.get(strategy_name(strategy))
+    need = need_of(strategy, budget=left, state=state)
+    if not isinstance(need, Need):
+        raise InvalidPlan(f"Strategy {strategy_name(strategy)} needs {type(need).__name__}; its need(...) returns a Need.")
     units = await tape.read(tail_tokens=need.tail_tokens, head_tokens=need.head_tokens)
-    return planned(units, strategy=strategy, budget=left)
+    return planned(units, strategy=strategy, budget=left, state=state)
 
 
 def budget_beside(budget: Budget, injected: int) -> Budget:
     """Return the budget for the plan: less what injections take and what a provider's form may add."""
-    taken = injected + min(WRAPPING, budget.room // 8)
+    taken = _rounded(injected, budget) + wrapping(budget)
     if taken >= budget.room:
         raise OverBudgetError(needed=injected, room=budget.room, what="The injections")
     return replace(budget, max_tokens=budget.max_tokens - taken)
+
+
+def _rounded(injected: int, budget: Budget) -> int:
+    """Return the room for injections, in steps: a few tokens more or less in them must not move a window."""
+    step = max(1, min(512, budget.room // 64))
+    return -(-injected // step) * step
+
+
+def wrapping(budget: Budget) -> int:
+    """Return the tokens kept free for what a provider's form may add; less than WRAPPING of a tiny budget."""
+    return min(WRAPPING, budget.room // 8)
+
+
+def _with_facts(error: OverBudgetError, budget: Budget, injected: int) -> OverBudgetError:
+    """Return the error with the budget as its user set it, and with what takes how much of it."""
+    is_injections = error.room == budget.room
+    taken = {"response": budget.reserve_for_response, "injections": 0 if is_injections else _rounded(injected, budget), "provider's frame": 0 if is_injections else wrapping(budget)}
+    return OverBudgetError(needed=error.needed, room=error.room, what=error.what, budget=budget.max_tokens, taken=taken)
 
 
 def planned(units: Units, *, strategy: Strategy, budget: Budget, state: object = None) -> Plan:
@@ -98,12 +122,30 @@ def planned(units: Units, *, strategy: Strategy, budget: Budget, state: object =
     if plan.units is not units:
         raise InvalidPlan(f"Strategy {strategy_name(strategy)} planned other units than it was given.")
     plan.check(budget.room)
+    if len(units) > units.lead and not any(span.is_shown and units[-1] in span.units for span in plan.spans[-1:]) and not getattr(strategy, "may_hide_newest", False):
+        raise InvalidPlan(f"Strategy {strategy_name(strategy)} leaves out the newest unit; show it, or set may_hide_newest = True on the strategy.")
     return plan
+
+
+def _checked_budget(budget: Budget | None) -> Budget:
+    if budget is None:
+        return Budget()
+    if not isinstance(budget, Budget):
+        raise InvalidInput(f"A budget is a Budget(max_tokens=..., reserve_for_response=...), not {budget!r}.")
+    return budget
+
+
+def _checked_strategy(strategy: Strategy | None) -> Strategy:
+    if strategy is None:
+        return PassthroughStrategy()
+    if isinstance(strategy, type) or not isinstance(strategy, Strategy):
+        raise InvalidInput(f"A strategy is an object with plan(units, *, budget, state), not {strategy!r}.")
+    return strategy
 
 
 def checked_injections(injections: Iterable[Injection]) -> tuple[Injection, ...]:
     """Return the injections. Raises InvalidInput for anything else."""
-    joined = tuple(injections)
+    joined = (injections,) if isinstance(injections, Injection) else tuple(injections)
     for injection in joined:
         if not isinstance(injection, Injection):
             raise InvalidInput(f"An injection is an Injection(namespace=..., content=..., position=...), not {type(injection).__name__}.")

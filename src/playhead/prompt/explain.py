@@ -35,6 +35,7 @@ class Explanation(Sequence[Row]):
     rows: tuple[Row, ...]
     plan: Plan
     room: int
+    total: int
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -53,7 +54,7 @@ class Explanation(Sequence[Row]):
         """Return what became of one entry: its form and the reason, in a sentence."""
         for span in self.plan.spans:
             if any(entry in u.ids for u in span.units):
-                return f"{span.form}: {span.reason}"
+                return f"{span.form}: {span.reason}; {span.how}" if span.how else f"{span.form}: {span.reason}"
         for hidden in self.plan.units.hidden:
             if hidden.id == entry:
                 return f"not shown: {hidden.reason}"
@@ -66,14 +67,13 @@ class Explanation(Sequence[Row]):
         cells = [HEADINGS, *(_cells(r) for r in self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
         lines = ("  ".join(_aligned(cell, widths[i], HEADINGS[i]) for i, cell in enumerate(row)).rstrip() for row in cells)
-        shown = self.plan.tokens
-        return "\n".join([*lines, f"{shown:,} of {self.room:,} tokens"])
+        return "\n".join([*lines, f"{self.total:,} of {self.room:,} tokens"])
 
 
-def explain(plan: Plan, *, room: int, injections: Sequence[Row] = ()) -> Explanation:
-    """Return the explanation of a plan."""
+def explain(plan: Plan, *, room: int, total: int, injections: Sequence[Row] = ()) -> Explanation:
+    """Return the explanation of a plan whose prompt takes `total` tokens."""
     rows = (*merged(_row(s) for s in plan.spans), *injections, *hidden_rows(plan.units.hidden))
-    return Explanation(rows=rows, plan=plan, room=room)
+    return Explanation(rows=rows, plan=plan, room=room, total=total)
 
 
 def merged(rows: Iterable[Row]) -> list[Row]:
@@ -90,7 +90,8 @@ def merged(rows: Iterable[Row]) -> list[Row]:
 
 
 def _row(span: Span) -> Row:
-    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=span.reason)
+    reason = f"{span.reason}; {span.how}" if span.how else span.reason
+    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=reason)
 
 
 def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:

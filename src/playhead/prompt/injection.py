@@ -50,13 +50,12 @@ def at(injections: Iterable[Injection], position: Position) -> tuple[Injection, 
     return tuple(i for i in injections if i.position == position)
 
 
-def place(messages: Sequence[Message], injections: Iterable[Injection]) -> list[tuple[Message, Injection | None]]:
-    """Return the messages with the injections that stand at the last user message; each says whether it is one.
+def place(messages: Sequence[Message], injections: Iterable[Injection], *, last: int | None) -> list[tuple[Message, Injection | None]]:
+    """Return the messages with the injections that stand at the last user message, of index `last`; each says whether it is one.
 
-    Without a user message those before it are left out and those behind it go to the end.
+    Without a user message (None) those before it are left out and those behind it go to the end.
     """
     placed = tuple(injections)
-    last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "user"), None)
     before = [(i.message, i) for i in at(placed, "before_user")] if last is not None else []
     after = [(i.message, i) for i in at(placed, "after_user")]
     plain: list[tuple[Message, Injection | None]] = [(m, None) for m in messages]

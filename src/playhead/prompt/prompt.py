@@ -13,10 +13,10 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.diff import PromptDiff, diff
 from playhead.prompt.explain import Explanation, Row, explain
 from playhead.prompt.injection import Injection
-from playhead.prompt.render import Source, rendered
+from playhead.prompt.render import Source, has_user_message, rendered
 from playhead.prompt.stats import Stats
 from playhead.view.plan import Plan
-from playhead.view.tokens import Counter
+from playhead.view.tokens import Counter, message_tokens
 from playhead.wire.providers import format_of
 
 
@@ -88,7 +88,9 @@ class Prompt:
 
     def explain(self) -> Explanation:
         """Return why each part of the view is in, told shorter, or out: rows to iterate, a table to print."""
-        return explain(self.plan, room=self.budget.room, injections=tuple(map(_injection_row, self.injections)))
+        has_user = has_user_message(self.plan) if self.injections else True
+        rows = tuple(_injection_row(i, has_user=has_user, counter=self.counter) for i in self.injections)
+        return explain(self.plan, room=self.budget.room, total=self.stats.total, injections=rows)
 
     def diff(self, old: Prompt) -> PromptDiff:
         """Return what changed since an older prompt."""
@@ -100,5 +102,9 @@ def flattened(injections: tuple[Injection, ...]) -> tuple[Part, ...]:
     return tuple(part for i in injections for part in ((Text(text=i.content),) if isinstance(i.content, str) else i.content))
 
 
-def _injection_row(injection: Injection) -> Row:
-    return Row(form="injection", first=0, last=0, count=0, tokens=None, reason=f"{injection.namespace} at {injection.position}")
+def _injection_row(injection: Injection, *, has_user: bool, counter: Counter) -> Row:
+    tokens = message_tokens(injection.message, counter=counter)
+    where = f"{injection.namespace} at {injection.position}"
+    if injection.position == "before_user" and not has_user:
+        return Row(form="omitted", first=0, last=0, count=0, tokens=tokens, reason=f"injection {where}: no user message to stand before")
+    return Row(form="injection", first=0, last=0, count=0, tokens=tokens, reason=where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,13 +17,14 @@ from playhead.view.tokens import Counter
 class Stats:
     """The makeup of a prompt; all numbers are tokens of the compile's counter, but `by_level`, which counts summaries.
 
-    `total` is messages and injections, `raw` what is shown as it was (notes and trimmed units too), `summaries` what
-    summaries tell, `omitted` the price of what was loaded and left out. `request` is what the request sends besides
+    `total` is messages and injections, `raw` what is shown as it was (notes too), `trimmed` what is shown in part,
+    `summaries` what summaries tell, `omitted` the price of what was loaded and left out. `request` is what the request sends besides
     the tape's messages (system prompt, tools, injections), None where the caller did not say; `request_total` is all.
     """
 
     total: int
     raw: int
+    trimmed: int
     summaries: int
     injections: int
     omitted: int
@@ -35,13 +37,15 @@ class Stats:
 
 def stats_of(plan: Plan, *, injections: int, room: int, counter: Counter, overhead: int | None = None) -> Stats:
     """Return the makeup of a plan's prompt; `injections` and `overhead` are tokens beside it."""
-    told = sum(s.tokens or 0 for s in plan.spans if s.form == "summary")
+    told = {form: sum(s.tokens or 0 for s in plan.spans if s.form == form) for form in ("raw", "trimmed", "summary", "omitted")}
     return Stats(
         total=plan.tokens + injections,
-        raw=plan.tokens - told,
-        summaries=told,
+        raw=told["raw"],
+        trimmed=told["trimmed"],
+        summaries=told["summary"],
         injections=injections,
-        omitted=sum(s.tokens or 0 for s in plan.spans if not s.is_shown),
+        omitted=told["omitted"],
+        by_level=Tally(s.level for s in plan.spans if s.form == "summary" and s.level is not None),
         room=room,
         request=None if overhead is None else overhead + injections,
         request_total=None if overhead is None else plan.tokens + injections + overhead,

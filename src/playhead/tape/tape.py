@@ -17,6 +17,7 @@ from playhead.store.query import TapeQuery
 from playhead.store.search import payload_text
 from playhead.store.urls import open_store
 from playhead.tape.archive import write_archive
+from playhead.tape.record import chat_entries
 from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
 from playhead.view.pieces import BOOTSTRAP
 from playhead.view.plan import Units
@@ -144,15 +145,48 @@ class Tape:
         entries = [stamped(e) for item in items for e in entries_of(item, {})]
         return await self.store.append_many(self.name, entries, expected_head=expected_head) if entries else ()
 
-    async def append_event(self, name: str, data: object = None, **meta: object) -> TapeEntry:
-        """Keep something that happened beside the conversation."""
-        return await self.append(TapeEntry.event(name, data, **meta))
+    async def append_event(self, name: str, data: object = None, *, key: str | None = None, **meta: object) -> TapeEntry:
+        """Keep something that happened beside the conversation; `key` as for `append`."""
+        return await self.append(TapeEntry.event(name, data, **meta), key=key)
 
-    async def handoff(self, name: str, state: Mapping[str, object] | None = None, **meta: object) -> tuple[TapeEntry, TapeEntry]:
+    async def record_chat(
+        self,
+        *,
+        run_id: str,
+        system_prompt: str | None = None,
+        context_error: Exception | None = None,
+        new_messages: Iterable[Message | TapeEntry] = (),
+        tool_calls: Iterable[Mapping[str, object]] = (),
+        tool_results: Iterable[object] | None = None,
+        error: Exception | None = None,
+        response_text: str | None = None,
+        usage: Mapping[str, object] | None = None,
+        provider: str | None = None,
+        model: str | None = None,
+    ) -> tuple[TapeEntry, ...]:
+        """Keep what one call of a model was and gave, all of it or nothing: see `chat_entries` for the order."""
+        entries = chat_entries(
+            run_id=run_id,
+            system_prompt=system_prompt,
+            context_error=context_error,
+            new_messages=new_messages,
+            tool_calls=tool_calls,
+            tool_results=tool_results,
+            error=error,
+            response_text=response_text,
+            usage=usage,
+            provider=provider,
+            model=model,
+        )
+        return await self.append_many(entries)
+
+    async def handoff(self, name: str, state: Mapping[str, object] | None = None, *, key: str | None = None, **meta: object) -> tuple[TapeEntry, TapeEntry]:
         """Start a new phase: keep an anchor with the state that the next phase inherits, and the event beside it.
 
         Reading then starts behind the anchor; everything before stays. Both are written or neither.
         """
+        if key is not None:
+            meta[IDEMPOTENCY_KEY] = key
         anchor, event = await self.append_many(handoff_entries(name, state, meta))
         return anchor, event
 
@@ -195,8 +229,14 @@ class Tape:
     # ---- reading -----------------------------------------------------------------------------------------------------
 
     async def head(self) -> Head:
-        """Return where the tape ends: its generation and the id of its last entry."""
-        return await self.store.head(self.name)
+        """Return where the tape ends: its generation and the id of its last entry; for a handle of the past, where that ends."""
+        head = await self.store.head(self.name)
+        return head if self._at is None else head._replace(id=min(head.id, self._at))
+
+    @property
+    def states(self) -> dict[str, object]:
+        """What strategies want to be told at their next compile of this tape, by name; it lives as long as this handle and its twins."""
+        return self._scoped_reader().states
 
     def query(self) -> TapeQuery:
         """Return the query for all entries, to narrow by chaining."""
@@ -204,6 +244,8 @@ class Tape:
 
     async def search(self, text: str, *, kinds: Iterable[str] = (), limit: int = 20) -> list[TapeEntry]:
         """Return the newest entries whose payload holds the text, newest first; equal payloads once; none for an empty text."""
+        if not isinstance(text, str):
+            raise InvalidInput(f"A search looks for a text, not {text!r}.")
         if not text:
             return []
         TapeQuery(tape=self.name).limit(limit)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
-from playhead.view.pipe import Pipe
+from playhead.view.pipe import Pipe, Step, pipe
 from playhead.view.projection import DEFAULT, MINIMAL, Projection
 
 
@@ -29,8 +29,8 @@ AnchorChoice = str | None | Literal[_LastAnchor.LAST_ANCHOR]
 Picked = Iterable[Message | Mapping[str, Any]]
 """What a selector picks: messages, or mappings in chat form."""
 
-Select = Callable[[Sequence[TapeEntry], "TapeContext"], Picked | Awaitable[Picked]]
-"""A selector: gets the entries of the view in order (re-iterable, reversible) and returns messages, or an awaitable of them."""
+Select = Callable[[Sequence[TapeEntry], "TapeContext"], Picked | Awaitable[Picked]] | Step
+"""A selector: a ready-made one, or a function that gets the entries of the view in order (re-iterable, reversible) and returns messages, or an awaitable of them."""
 
 
 @dataclass
@@ -58,6 +58,14 @@ def projection_of(context: TapeContext) -> Projection | None:
     """Return the built-in projection a context reads through, None where it has a selector of its own."""
     if context.select is None:
         return MINIMAL
-    if isinstance(context.select, Pipe):
-        return context.select.projection
+    steps = pipe_of(context)
+    if steps is not None:
+        return steps.projection
     return context.select if isinstance(context.select, Projection) else None
+
+
+def pipe_of(context: TapeContext) -> Pipe | None:
+    """Return the ready-made selectors a context reads through, a single one as a pipe of its own, None where it has none."""
+    if isinstance(context.select, Pipe):
+        return context.select
+    return pipe(context.select) if isinstance(context.select, Step) else None

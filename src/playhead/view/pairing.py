@@ -47,6 +47,7 @@ class _Draft:
     ids: list[int] = field(default_factory=list)
     uids: list[str] = field(default_factory=list)
     answers: dict[str, _Answer] = field(default_factory=dict)
+    event: tuple[str, object] | None = None
     unit: Unit | None = None
 
     def open_call(self, call_id: str) -> str | None:
@@ -86,12 +87,13 @@ class Pairing:
         if piece.hidden is not None:
             self.hide(id, kind, piece.hidden)
             return
-        answered = [self._answer(result, tokens, id, uid, kind) for result, tokens in zip(piece.results, piece.result_tokens, strict=True)]
+        for result, tokens in zip(piece.results, piece.result_tokens, strict=True):
+            if not self._answer(result, tokens, id, uid, kind):
+                self.hide(id, kind, "its call has a result already" if result.call_id in self._asked else self._orphan)
+        if piece.lost is not None:
+            self.hide(id, kind, piece.lost)
         if piece.message is not None:
-            self._speak(piece.message, piece.tokens, id, uid, kind)
-        elif not any(answered):
-            repeated = any(r.call_id in self._asked for r in piece.results)
-            self.hide(id, kind, "its call has a result already" if repeated else self._orphan)
+            self._speak(piece, piece.message, id, uid, kind)
 
     def hide(self, id: int, kind: str, reason: str) -> None:
         """Note that an entry shows nothing."""
@@ -109,14 +111,19 @@ class Pairing:
             self.late.append((id, kind, draft.index))
         return True
 
-    def _speak(self, message: Message, tokens: int, id: int, uid: str, kind: str) -> None:
+    def _speak(self, piece: Piece, message: Message, id: int, uid: str, kind: str) -> None:
         asked = tuple(c.id for c in message.calls)
         unit: UnitKind = "round" if asked else "anchor" if kind == ANCHOR else "message"
-        draft = _Draft(kind=unit, message=message, tokens=tokens, index=len(self._drafts), asked=asked)
+        draft = _Draft(kind=unit, message=message, tokens=piece.tokens, index=len(self._drafts), asked=asked, event=piece.event)
         draft.add_source(id, uid)
         self._drafts.append(draft)
         self._turn = draft if asked else None
         self._asked.update(dict.fromkeys(asked, draft))
+
+    @property
+    def unanswered(self) -> frozenset[str]:
+        """The calls that have no result yet."""
+        return frozenset(c for d in self._drafts for c in d.asked if c not in d.answers)
 
     def built(self, *, not_shown: Mapping[str, tuple[int, int]] = NOTHING_LEFT_OUT, origin: str | None = None) -> Built:
         """Return the units; a call without a result gets a stub that says so.
@@ -167,6 +174,7 @@ def _unit(draft: _Draft, counter: Counter, not_shown: Mapping[str, tuple[int, in
         tokens=tokens,
         is_open=is_open,
         origin=None if draft.uids else origin,
+        event=draft.event,
     )
     return draft.unit
 

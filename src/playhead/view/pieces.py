@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from playhead.entry import codec
@@ -13,14 +12,13 @@ from playhead.view.tokens import Counter, message_tokens
 BOOTSTRAP = "session/start"
 """The anchor a tape's first run, import or reset leaves; its state is no news to a model."""
 
-_EVENT = re.compile(r"\[Event ([^\]]+)\]: (.*)", re.DOTALL)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """What an entry says: a message (a turn with calls is one too), results, both, or nothing and why; priced.
 
-    `tokens` is the price of the message, `result_tokens` that of each result.
+    `tokens` is the price of the message, `result_tokens` that of each result. `lost` says what of the entry is no part
+    of a conversation and is left out. `event` is the name and the data of an event.
     """
 
     message: Message | None = None
@@ -28,6 +26,8 @@ class Piece:
     hidden: str | None = None
     tokens: int = 0
     result_tokens: tuple[int, ...] = ()
+    lost: str | None = None
+    event: tuple[str, object] | None = None
 
 
 def read_piece(entry: TapeEntry, *, counter: Counter) -> Piece:
@@ -51,14 +51,18 @@ def _piece(entry: TapeEntry) -> Piece:
     if entry.kind == MESSAGE:
         return message_piece(message_from_payload(entry.payload, sources=sources), salt=entry.uid or str(entry.id))
     if entry.kind == TOOL_CALL:
-        return message_piece(turn_from_payload(entry.payload, sources=sources), salt=entry.uid or str(entry.id))
+        turn = turn_from_payload(entry.payload, sources=sources)
+        asked = entry.payload.get("calls")
+        odd = len(asked) - len(turn.calls) if isinstance(asked, list) else 0
+        piece = message_piece(turn, salt=entry.uid or str(entry.id))
+        return replace(piece, lost=f"{odd} of its calls have no name") if odd > 0 and piece.hidden is None else piece
     if entry.kind == TOOL_RESULT:
         results = results_from_payload(entry.payload)
         return Piece(results=results) if results else Piece(hidden="no result in it")
     if entry.kind == ANCHOR:
         return Piece(message=replace(assistant(anchor_text(entry)), sources=sources))
     if entry.kind == EVENT:
-        return Piece(message=replace(user(event_text(entry)), sources=sources))
+        return Piece(message=replace(user(event_text(entry)), sources=sources), event=(event_name(entry), entry.payload.get("data")))
     return Piece(hidden="no message form")
 
 
@@ -69,8 +73,13 @@ def message_piece(message: Message | None, *, salt: str) -> Piece:
     """
     if message is None:
         return Piece(hidden="not a message")
+    if message.calls and message.role != "assistant":
+        return Piece(hidden="calls in a message that is not the assistant's")
     if message.calls:
-        return Piece(message=_with_call_ids(message, salt))
+        spoken = tuple(p for p in message.parts if not isinstance(p, ToolResult))
+        return Piece(message=_with_call_ids(replace(message, content=spoken), salt), results=message.results)
+    if message.role == "tool" and not message.results:
+        return Piece(hidden="a tool's message that answers no call")
     if message.results:
         rest = tuple(p for p in message.parts if not isinstance(p, ToolResult))
         return Piece(results=message.results, message=replace(message, role="user", content=rest) if rest else None)
@@ -102,17 +111,6 @@ def anchor_text(entry: TapeEntry) -> str:
 def event_text(entry: TapeEntry) -> str:
     """Return how an event reads where a view shows it: its name and its data as JSON."""
     return f"[Event {event_name(entry)}]: {codec.encode(entry.payload.get('data')).decode()}"
-
-
-def event_of(message: Message) -> tuple[str, object] | None:
-    """Return name and data of the event a message stands for, None where it stands for none."""
-    found = _EVENT.match(message.text) if message.role == "user" else None
-    if found is None:
-        return None
-    try:
-        return found[1], codec.decode(found[2])
-    except ValueError:
-        return None
 
 
 def note_of(anchor: TapeEntry) -> Message | None:

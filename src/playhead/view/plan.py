@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, overload
+from dataclasses import dataclass, field
+from typing import Literal, get_args, overload
 
 from playhead.entry.message import Message
 from playhead.errors import InvalidPlan, OverBudgetError
+from playhead.view.tokens import Counter, default_counter, message_tokens
 from playhead.view.units import Before, Gap, Hidden, Unit, pairing_fault
 
 Form = Literal["raw", "summary", "trimmed", "omitted"]
+FORMS: tuple[str, ...] = get_args(Form)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +21,7 @@ class Span:
 
     `first` and `last` are entry ids, `count` entries; `tokens` is what the run costs as it is told, for an omitted
     one what showing it would have cost, None where nothing was read. `messages` is what is shown in place of the
-    units where the form is summary or trimmed; `node` names the summary, `how` the trimming.
+    units where a strategy tells them in other words; `node` and `level` name the summary, `how` the trimming.
     """
 
     form: Form
@@ -31,6 +33,7 @@ class Span:
     tokens: int | None = None
     messages: tuple[Message, ...] = ()
     node: str | None = None
+    level: int | None = None
     how: str | None = None
 
     @property
@@ -39,7 +42,7 @@ class Span:
         return self.form != "omitted"
 
 
-def span_of(units: Iterable[Unit], *, form: Form, reason: str) -> Span:
+def span_of(units: Iterable[Unit], *, form: Form, reason: str, how: str | None = None) -> Span:
     """Return the span of adjacent units in one form, its bounds and its price taken from them."""
     run = tuple(units)
     ids = {id for u in run for id in u.ids}
@@ -51,6 +54,7 @@ def span_of(units: Iterable[Unit], *, form: Form, reason: str) -> Span:
         last=max(ids, default=0),
         count=len(ids),
         tokens=sum([u.tokens for u in run]),
+        how=how,
     )
 
 
@@ -60,8 +64,8 @@ class Units(Sequence[Unit]):
 
     `lead` is how many units at the front belong to the whole view rather than to a moment in it: the boundary
     anchor's note and the system messages it opens with. `hidden` are entries that show nothing, `unread` the run
-    of entries that was not loaded, `before` what lies in front of the view; the view ends at entry `end` of `generation`.
-    A slice is a tuple of units.
+    of entries that was not loaded, `before` what lies in front of the view; the view ends at entry `end` of `generation`;
+    `counter` priced it. A slice is a tuple of units.
     """
 
     units: tuple[Unit, ...]
@@ -71,6 +75,7 @@ class Units(Sequence[Unit]):
     before: Before | None = None
     generation: int = 0
     end: int = 0
+    counter: Counter | None = field(default=None, compare=False, repr=False)
 
     @overload
     def __getitem__(self, index: int) -> Unit: ...
@@ -106,15 +111,17 @@ class Units(Sequence[Unit]):
     def plan(self, choices: Sequence[tuple[Form, str]], *, unread: str, state: object = None) -> Plan:
         """Return the plan that gives each unit its form and reason, adjacent equal ones in one span.
 
-        What was not read is left out for the reason `unread`, what lies before the view for the anchor's sake.
+        A unit that selectors changed and that is shown is `trimmed`, and the span says how. What was not read is left out for the reason `unread`, what lies before the view for the anchor's sake.
         """
         spans: list[Span] = [] if self.before is None else [_before_span(self.before)]
+        told: list[tuple[Form, str, str | None]] = [("trimmed", reason, u.how) if form == "raw" and u.how else (form, reason, None) for (form, reason), u in zip(choices, self.units, strict=True)]
         start = 0
         for index in range(len(self.units) + 1):
             at_gap = self.unread is not None and self.unread.at == index
-            if index == len(self.units) or at_gap or index > start and choices[index] != choices[start]:
+            if index == len(self.units) or at_gap or (index > start and told[index] != told[start]):
                 if index > start:
-                    spans.append(span_of(self.units[start:index], form=choices[start][0], reason=choices[start][1]))
+                    form, reason, how = told[start]
+                    spans.append(span_of(self.units[start:index], form=form, reason=reason, how=how))
                 start = index
             if at_gap and self.unread is not None:
                 spans.append(_unread_span(self.unread, self.unread.reason or unread))
@@ -133,7 +140,8 @@ def _unread_span(gap: Gap, reason: str) -> Span:
 class Plan:
     """Which form each part of a view takes in the prompt: spans in order, over the units they divide.
 
-    `state` is what the strategy wants to remember; only compile keeps it, and only after success.
+    `state` is what the strategy wants to be told at the next compile; only compile keeps it, only after success, and
+    for as long as the tape's handle lives.
     """
 
     spans: tuple[Span, ...]
@@ -153,7 +161,7 @@ class Plan:
         self._check_tiling()
         self._check_bounds()
         for span in self.spans:
-            _check_span(span)
+            _check_span(span, self.units.counter)
         if room is not None and self.tokens > room:
             raise OverBudgetError(needed=self.tokens, room=room, what="The plan")
 
@@ -201,19 +209,33 @@ def _tiling_fault(planned: Sequence[Unit], loaded: Sequence[Unit]) -> str:
     return "The plan changes the order of the units."
 
 
-def _check_span(span: Span) -> None:
+def _check_span(span: Span, counter: Counter | None) -> None:
     where = f"The {span.form} span of entries {span.first} to {span.last}"
+    if span.form not in FORMS:
+        raise InvalidPlan(f"{where} has a form that is none of {', '.join(FORMS)}.")
     if not span.reason:
         raise InvalidPlan(f"{where} has no reason.")
-    if span.units and span.form in ("raw", "omitted"):
+    if span.units:
         told = span_of(span.units, form=span.form, reason=span.reason)
-        if (span.first, span.last, span.count, span.tokens) != (told.first, told.last, told.count, told.tokens):
+        tokens = told.tokens if not span.messages else span.tokens
+        if (span.first, span.last, span.count, span.tokens) != (told.first, told.last, told.count, tokens):
             raise InvalidPlan(f"{where} does not add up: its units are entries {told.first} to {told.last} ({told.count}) of {told.tokens} tokens.")
-    if span.form in ("summary", "trimmed") and (not span.messages or span.tokens is None):
-        raise InvalidPlan(f"{where} shows nothing or has no price.")
-    if span.form == "summary" and not span.node:
-        raise InvalidPlan(f"{where} does not name its summary.")
+    _check_words(span, where, counter)
     faults = (pairing_fault(span.messages),) if span.messages else (u.fault for u in span.units)
     fault = next(filter(None, faults), None) if span.is_shown else None
     if fault is not None:
         raise InvalidPlan(f"{where} shows {fault}.")
+
+
+def _check_words(span: Span, where: str, counter: Counter | None) -> None:
+    """Prove what a span tells in words of its own: only summaries and trimmed units may, and at its price."""
+    if span.messages and span.form not in ("summary", "trimmed"):
+        raise InvalidPlan(f"{where} shows other messages than its units'.")
+    if span.form == "summary" and (not span.messages or not span.node):
+        raise InvalidPlan(f"{where} shows nothing, or does not name its summary.")
+    if span.form == "trimmed" and not (span.how and (span.messages or span.units)):
+        raise InvalidPlan(f"{where} shows nothing, or does not say how it is trimmed.")
+    if span.messages:
+        price = sum(message_tokens(m, counter=counter or default_counter()) for m in span.messages)
+        if span.tokens is None or span.tokens < price:
+            raise InvalidPlan(f"{where} costs {price} tokens, not {span.tokens}.")

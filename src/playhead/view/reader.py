@@ -10,7 +10,7 @@ from playhead.entry.entry import ANCHOR, TapeEntry, event_name
 from playhead.errors import InvalidInput
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.query import TapeQuery
-from playhead.view.context import LAST_ANCHOR, TapeContext, projection_of
+from playhead.view.context import LAST_ANCHOR, TapeContext, pipe_of, projection_of
 from playhead.view.pairing import ORPHAN, Built
 from playhead.view.pieces import Piece, note_of, priced, read_piece
 from playhead.view.pipe import Pipe, Selected
@@ -47,6 +47,7 @@ class TapeReader:
     def __init__(self, store: WholeStore, tape: str) -> None:
         self.store = store
         self.tape = tape
+        self.states: dict[str, object] = {}
         self._generation = -1
         self._newest: tuple[TapeEntry, ...] = ()
         self._fronts: dict[int, tuple[TapeEntry, ...]] = {}
@@ -59,17 +60,24 @@ class TapeReader:
         A selector of the user's own gets the whole view. `at` reads the tape as it was when that entry was its last.
         Raises AnchorNotFound for a name that no anchor has; without any anchor LAST_ANCHOR reads the whole tape.
         """
-        head = await self._refresh()
+        while True:
+            head = await self._refresh()
+            units = await self._read(context, head, counter, tail_tokens, head_tokens, at)
+            if (await self.store.head(self.tape)).generation == head.generation:
+                return units
+
+    async def _read(self, context: TapeContext, head: Head, counter: Counter, tail_tokens: int | None, head_tokens: int, at: int | None) -> Units:
         anchor = await self.boundary(context, at=at)
-        projection = projection_of(context)
+        projection, steps = projection_of(context), pipe_of(context)
         orphan = ORPHAN if anchor is None else f"its call is before anchor {event_name(anchor)}"
         span = _Range(generation=head.generation, start=anchor.id if anchor else 0, end=head.id if at is None else min(at, head.id), orphan=orphan)
         if projection is None:
-            return _placed(await self._selected(context, span, counter), span, anchor)
-        steps = context.select if isinstance(context.select, Pipe) else None
+            return _placed(await self._selected(context, span, counter), span, anchor, counter)
         units = await self._projected(projection, span, counter, tail_tokens, head_tokens, steps)
-        note = self._note(anchor, counter) if anchor and projection.anchor_state else None
-        return _placed(units if note is None else _led_by(units, note), span, anchor)
+        note = self._note(anchor, counter) if anchor and projection.anchor_state and anchor.meta.get("context") is not False else None
+        if note is not None and steps is not None:
+            note = next(iter(steps.apply((note,), counter=counter).units), None)
+        return _placed(units if note is None else _noted(units, note), span, anchor, counter)
 
     async def boundary(self, context: TapeContext, *, at: int | None = None) -> TapeEntry | None:
         """Return the anchor that a context reads behind, None for the whole tape. Raises AnchorNotFound."""
@@ -83,11 +91,6 @@ class TapeReader:
         behind = _only(await self.store.fetch_all(query.after_anchor(context.anchor).limit(1)))
         upto = query if behind is None else query.before(behind.id)
         return _only(await self.store.fetch_all(upto.newest_first().limit(1)))
-
-    async def entries(self, context: TapeContext, *, at: int | None = None) -> tuple[TapeEntry, ...]:
-        """Return all entries of a view, those behind its anchor."""
-        anchor = await self.boundary(context, at=at)
-        return tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, ceiling=at, cursor=anchor.id if anchor else 0)))
 
     # ---- what is remembered ------------------------------------------------------------------------------------------
 
@@ -164,17 +167,23 @@ class TapeReader:
     async def _held(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None) -> tuple[Built, bool]:
         """Return the newest units that cost more than `tail_tokens`, and whether the view starts with them."""
         key = TailKey(projection=projection, counter=counter.name, generation=span.generation, start=span.start)
-        tail = self._tail
-        if tail is None or tail.key != key or tail.last > span.end or tail.is_too_long:
-            tail = None
+        tail = self._usable_tail(key, span)
         if tail is not None and tail.last < span.end:
-            tail.add(await self._between(tail.last, span.end), read=self._read_piece(counter))
-        held = tail.holding(tail_tokens) if tail else None
+            fresh = await self._between(tail.last, span.end)
+            tail = self._usable_tail(key, span)
+            if tail is not None:
+                tail.add([e for e in fresh if e.id > tail.last], read=self._read_piece(counter))
+        held = tail.holding(tail_tokens) if tail is not None and tail.last == span.end else None
         if held is None:
             tail, held = await self._new_tail(key, span, counter, tail_tokens)
-        if self._tail is None or tail is not None and tail.last >= self._tail.last:
+        if tail is not None and key.generation == self._generation and (self._tail is None or self._tail.key != key or tail.last >= self._tail.last):
             self._tail = tail
         return held
+
+    def _usable_tail(self, key: TailKey, span: _Range) -> Tail | None:
+        """Return the remembered tail where it serves a view that ends where this one does; others may have moved it meanwhile."""
+        tail = self._tail
+        return None if tail is None or tail.key != key or tail.last > span.end or tail.is_too_long else tail
 
     async def _new_tail(self, key: TailKey, span: _Range, counter: Counter, tokens: int | None) -> tuple[Tail, tuple[Built, bool]]:
         """Read back from the end until the units cost more than `tokens`, guessing from what was read how far that is."""
@@ -278,11 +287,13 @@ def _complete(units: Sequence[Unit], room: int) -> int:
     return count
 
 
-def _led_by(units: Units, note: Unit) -> Units:
-    gap = units.unread
-    return replace(units, units=(note, *units.units), lead=units.lead + 1, unread=gap and replace(gap, at=gap.at + 1))
+def _noted(units: Units, note: Unit) -> Units:
+    """Put the note behind the system messages that the view opens with: these stay the first of the prompt."""
+    gap, lead = units.unread, units.lead
+    shifted = gap and replace(gap, at=gap.at + 1 if gap.at >= lead else gap.at)
+    return replace(units, units=(*units.units[:lead], note, *units.units[lead:]), lead=lead + 1, unread=shifted)
 
 
-def _placed(units: Units, span: _Range, anchor: TapeEntry | None) -> Units:
+def _placed(units: Units, span: _Range, anchor: TapeEntry | None, counter: Counter) -> Units:
     before = None if anchor is None else Before(name=event_name(anchor) or "-", id=anchor.id)
-    return replace(units, before=before, generation=span.generation, end=span.end)
+    return replace(units, before=before, generation=span.generation, end=span.end, counter=counter)

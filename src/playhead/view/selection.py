@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from playhead.entry.entry import ANCHOR, TOOL_CALL, TOOL_RESULT, TapeEntry
+from playhead.entry.entry import MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
 from playhead.entry.message import Message, message_from_payload, results_from_payload, turn_from_payload
 from playhead.errors import PlayheadError, SelectorError
-from playhead.view.context import Picked, Select, TapeContext
+from playhead.view.context import Picked, Select, TapeContext, pipe_of
 from playhead.view.pairing import Built, Pairing
 from playhead.view.pieces import Piece, message_piece, priced, read_piece
 from playhead.view.projection import MINIMAL, Projection
@@ -35,10 +35,11 @@ def build_messages(entries: Iterable[TapeEntry], context: TapeContext) -> Any:
     Inside a selector pass a fresh `default_tape_context()`; passing the running one on raises SelectorError.
     """
     seen = visible(entries)
-    if context.select is None:
+    select = pipe_of(context) or context.select
+    if select is None:
         return MINIMAL(seen)
-    picked = run_selector(context.select, seen, context)
-    return _awaited(picked, context.select) if inspect.isawaitable(picked) else [_as_message(p) for p in listed(picked, context.select)]
+    picked = run_selector(select, seen, context)
+    return _awaited(picked, select) if inspect.isawaitable(picked) else [_as_message(p) for p in listed(picked, select)]
 
 
 async def _awaited(picked: Awaitable[Any], select: Select) -> list[Any]:
@@ -53,8 +54,11 @@ def run_selector(select: Select, entries: Sequence[TapeEntry], context: TapeCont
     """Call a selector on the entries of a view; what it raises becomes a SelectorError with its name."""
     if select in _running.get():
         raise SelectorError(selector_name(select), "calls build_messages with the context it runs in; pass a fresh default_tape_context() instead")
+    if not callable(select):
+        raise SelectorError(selector_name(select), "is neither a function nor a ready-made selector")
     with _naming(select):
-        return select(entries, context)
+        picked: Picked | Awaitable[Picked] = select(entries, context)
+    return picked
 
 
 async def pick(select: Select, entries: Sequence[TapeEntry], context: TapeContext) -> list[object]:
@@ -109,7 +113,7 @@ def selected_units(picked: Sequence[object], entries: Sequence[TapeEntry], *, se
         entry, piece = _picked(item, by_payload, by_uid, index, counter)
         used.add(entry.id if entry else 0)
         pairing.add(piece, id=entry.id if entry else 0, uid=entry.uid if entry else "", kind=entry.kind if entry else "selected")
-    built = pairing.built(not_shown=_results_on_tape(entries, counter), origin=selector)
+    built = pairing.built(not_shown=_results_on_tape(entries, pairing.unanswered, counter), origin=selector)
     left = (Hidden(id=e.id, kind=e.kind, reason=f"left out by selector {selector}") for e in entries if e.id not in used)
     return Built(units=built.units, hidden=tuple(sorted((*built.hidden, *left), key=lambda h: h.id)))
 
@@ -134,7 +138,15 @@ def _mapping_piece(item: Mapping[str, Any], index: int) -> Piece:
     return Piece(results=results) if results else Piece(hidden="the selector returned a mapping that is no message")
 
 
-def _results_on_tape(entries: Iterable[TapeEntry], counter: Counter) -> dict[str, tuple[int, int]]:
-    """Return the entry and the price of every result among the entries, by call id."""
-    pieces = ((e.id, read_piece(e, counter=counter)) for e in entries if e.kind != ANCHOR)
-    return {r.call_id: (id, tokens) for id, piece in pieces for r, tokens in zip(piece.results, piece.result_tokens, strict=True) if r.call_id}
+def _results_on_tape(entries: Iterable[TapeEntry], calls: frozenset[str], counter: Counter) -> dict[str, tuple[int, int]]:
+    """Return the entry and the price of every result among the entries that answers one of the calls."""
+    if not calls:
+        return {}
+    answering = (e for e in entries if e.kind in (TOOL_RESULT, MESSAGE))
+    pieces = ((e.id, read_piece(e, counter=counter)) for e in answering if _answers(e, calls))
+    return {r.call_id: (id, tokens) for id, piece in pieces for r, tokens in zip(piece.results, piece.result_tokens, strict=True) if r.call_id in calls}
+
+
+def _answers(entry: TapeEntry, calls: frozenset[str]) -> bool:
+    named = entry.payload.get("call_ids")
+    return not isinstance(named, list) or any(c in calls for c in named if isinstance(c, str))

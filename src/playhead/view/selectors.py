@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
+from playhead.entry import codec
 from playhead.entry.frozen import FrozenDict
 from playhead.entry.message import Media, Message, Text, ToolCall, ToolResult
 from playhead.errors import InvalidInput
 from playhead.view.masking import masked_message
-from playhead.view.pieces import event_of, result_tokens
+from playhead.view.pieces import result_tokens
 from playhead.view.pipe import Selected, hide
 from playhead.view.rounding import roundest
 from playhead.view.tokens import Counter, message_tokens
@@ -56,7 +57,7 @@ class drop_tool_results:  # noqa: N801 - used like a function, named like one
         def stub(result: ToolResult, tokens: int, entry: int) -> ToolResult:
             return left_out(result, tokens, entry) if tokens > self.over_tokens else result
 
-        return Selected(units=tuple(self.memory.get(u, counter.name, lambda unit: with_results(unit, stub, counter)) for u in units))
+        return Selected(units=tuple(self.memory.get(u, counter.name, lambda unit: with_results(unit, stub, self.name, counter)) for u in units))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,25 +89,26 @@ class trim_tool_results:  # noqa: N801
             kept = (result.content[:head], note, result.content[size - tail :] if tail else "")
             return replace(result, content="\n".join(filter(None, kept)), extra=FrozenDict())
 
-        return Selected(units=tuple(self.memory.get(u, counter.name, lambda unit: with_results(unit, cut, counter)) for u in units))
+        return Selected(units=tuple(self.memory.get(u, counter.name, lambda unit: with_results(unit, cut, self.name, counter)) for u in units))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class latest_read_only:  # noqa: N801
     """Show of repeated reads of the same thing the newest alone: calls of `tools`, and events of these names.
 
-    Two reads are of the same thing where the arguments (of an event: the data) named by `key` are equal.
+    Two calls read the same thing where all their arguments are equal, so that two ranges of one file are two things;
+    with `key` where the argument of that name is. Events are compared by `key`, or by the path in their data.
     """
 
     tools: tuple[str, ...] = READ_TOOLS
-    key: str | tuple[str, ...] = READ_KEYS
+    key: str | None = None
     events: tuple[str, ...] = READ_EVENTS
     memory: UnitMemory = field(default_factory=UnitMemory, init=False, compare=False, repr=False)
     name = "latest_read_only"
 
     def apply(self, units: Sequence[Unit], *, counter: Counter) -> Selected:
         """Return the units with a word in place of what was read again later; older events fall out whole."""
-        seen: set[tuple[str, object]] = set()
+        seen: set[bytes] = set()
         kept: list[Unit] = []
         hidden: list[Hidden] = []
         for unit in reversed(units):
@@ -119,17 +121,21 @@ class latest_read_only:  # noqa: N801
             seen |= {t for t in (thing, *map(self._call_thing, unit.messages[0].calls)) if t is not None}
         return Selected(units=tuple(reversed(kept)), hidden=tuple(reversed(hidden)))
 
-    def _call_thing(self, call: ToolCall) -> tuple[str, object] | None:
-        return self._thing(call.arguments) if call.name in self.tools else None
+    def _call_thing(self, call: ToolCall) -> bytes | None:
+        if call.name not in self.tools:
+            return None
+        if self.key is not None:
+            return codec.encode_sorted(call.arguments[self.key]) if self.key in call.arguments else None
+        paths = [k for k in READ_KEYS if k in call.arguments]
+        alone = len(call.arguments) == 1 and paths
+        return codec.encode_sorted(call.arguments[paths[0]] if alone else call.arguments)
 
-    def _event_thing(self, unit: Unit) -> tuple[str, object] | None:
-        event = event_of(unit.messages[0]) if unit.kind == "message" else None
-        return self._thing(event[1]) if event is not None and event[0] in self.events else None
-
-    def _thing(self, data: object) -> tuple[str, object] | None:
-        keys = (self.key,) if isinstance(self.key, str) else self.key
-        found = next((data[k] for k in keys if k in data), None) if isinstance(data, dict) else None
-        return ("read", str(found)) if found is not None else None
+    def _event_thing(self, unit: Unit) -> bytes | None:
+        name, data = unit.event or ("", None)
+        if name not in self.events or not isinstance(data, dict):
+            return None
+        found = next((data[k] for k in ((self.key,) if self.key else READ_KEYS) if k in data), None)
+        return None if found is None else codec.encode_sorted(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,7 @@ class mask:  # noqa: N801
 
     def _masked(self, unit: Unit, counter: Counter) -> Unit:
         messages = tuple(masked_message(m, self.patterns, self.replacement) for m in unit.messages)
-        return unit if messages == unit.messages else repriced(unit, messages, counter)
+        return unit if messages == unit.messages else repriced(unit, messages, self.name, counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +228,7 @@ class drop_images:  # noqa: N801
 # ---- what becomes of a unit ------------------------------------------------------------------------------------------
 
 
-def with_results(unit: Unit, change: Callable[[ToolResult, int, int], ToolResult], counter: Counter) -> Unit:
+def with_results(unit: Unit, change: Callable[[ToolResult, int, int], ToolResult], how: str, counter: Counter) -> Unit:
     """Return the unit with each result as `change(result, tokens, entry)` makes it; itself where nothing changes."""
     if unit.kind != "round":
         return unit
@@ -230,7 +236,7 @@ def with_results(unit: Unit, change: Callable[[ToolResult, int, int], ToolResult
     for message in unit.messages:
         parts = tuple(change(p, result_tokens(p, counter=counter), entry_of(unit, message)) if isinstance(p, ToolResult) else p for p in message.parts)
         messages.append(message if parts == message.parts else replace(message, content=parts))
-    return unit if tuple(messages) == unit.messages else repriced(unit, tuple(messages), counter)
+    return unit if tuple(messages) == unit.messages else repriced(unit, tuple(messages), how, counter)
 
 
 def left_out(result: ToolResult, tokens: int, entry: int) -> ToolResult:
@@ -244,9 +250,10 @@ def entry_of(unit: Unit, message: Message) -> int:
     return places.get(message.sources[0], unit.last) if message.sources else unit.last
 
 
-def repriced(unit: Unit, messages: tuple[Message, ...], counter: Counter) -> Unit:
-    """Return the unit with other messages, at their price."""
-    return replace(unit, messages=messages, tokens=sum(message_tokens(m, counter=counter) for m in messages))
+def repriced(unit: Unit, messages: tuple[Message, ...], how: str, counter: Counter) -> Unit:
+    """Return the unit with other messages, at their price; `how` says which selector changed them."""
+    tokens = sum(message_tokens(m, counter=counter) for m in messages)
+    return replace(unit, messages=messages, tokens=tokens, how=f"{unit.how}, {how}" if unit.how else how)
 
 
 def _without_reads(unit: Unit, *, stale: frozenset[str], counter: Counter) -> Unit:
@@ -254,7 +261,7 @@ def _without_reads(unit: Unit, *, stale: frozenset[str], counter: Counter) -> Un
         again = replace(result, content=f"read again later; {tokens} tokens, entry {entry}", extra=FrozenDict())
         return again if result.call_id in stale else result
 
-    return with_results(unit, point, counter)
+    return with_results(unit, point, latest_read_only.name, counter)
 
 
 def _images(unit: Unit) -> int:
@@ -280,7 +287,7 @@ def _without_images(unit: Unit, counter: Counter) -> Unit:
             for p in message.parts
         )
         messages.append(replace(message, content=parts) if parts != message.parts else message)
-    return repriced(unit, tuple(messages), counter)
+    return repriced(unit, tuple(messages), drop_images.name, counter)
 
 
 def _positive(value: int, name: str) -> None:

@@ -17,6 +17,7 @@ class Unit:
 
     `ids` are the entries it was made from, rising, `uids` their lasting names (both empty for a message that a
     selector made up; `origin` then names the selector). `tokens` is the price of showing it whole.
+    `event` is the name and data of an event that is shown; `how` says which selectors changed what is shown.
     `is_open` says that a call of the round has no result on the tape. `fault` says, where its messages are no whole
     round, which call or result stands alone. Units are compared by identity.
     """
@@ -28,6 +29,8 @@ class Unit:
     tokens: int
     is_open: bool = False
     origin: str | None = None
+    event: tuple[str, object] | None = None
+    how: str | None = None
     fault: str | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -76,6 +76,7 @@ def test_copies_and_pickles_stay_equal_and_frozen():
         ({"a": -math.inf}, "payload.a"),
         ({1: "a"}, "payload"),
         ({"a": object()}, "payload.a"),
+        ({"a": 10**5000}, "payload.a"),
     ],
 )
 def test_what_json_cannot_hold_is_refused_with_its_path(value, path):
@@ -122,3 +123,21 @@ def test_two_halves_of_a_surrogate_pair_become_one_character_and_a_lone_half_sta
 def test_only_a_mapping_is_a_payload():
     with pytest.raises(UnstorableValue, match="expected a mapping, got list"):
         freeze_dict([1])  # type: ignore[arg-type]
+
+
+def test_making_a_frozen_dict_checks_and_freezes_what_it_is_given():
+    with pytest.raises(UnstorableValue):
+        FrozenDict({"v": math.nan})
+    with pytest.raises(UnstorableValue):
+        FrozenList([{1}])
+    nested = FrozenDict({"a": FrozenDict({"b": [1]})}, c=(2,))
+    assert nested == {"a": {"b": [1]}, "c": [2]}
+    with pytest.raises(TypeError):
+        nested["a"]["b"].append(2)
+
+
+def test_calling_init_again_changes_nothing():
+    frozen, listed = FrozenDict({"a": 1}), FrozenList([1])
+    frozen.__init__({"b": 2})  # type: ignore[misc]
+    listed.__init__([2])  # type: ignore[misc]
+    assert frozen == {"a": 1} and listed == [1]

@@ -2,6 +2,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from playhead.entry.entry import TapeEntry
@@ -10,6 +11,7 @@ from playhead.errors import AnchorNotFound, InvalidInput, InvalidPlan, OverBudge
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
 from playhead.prompt.injection import Injection
+from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 from playhead.prompt.strategy import Need
 from playhead.store.memory import InMemoryTapeStore
@@ -129,8 +131,8 @@ def test_leading_system_messages_and_the_anchors_note_stay_when_the_middle_falls
         for i in range(400):
             await tape.append(user(f"m{i} " + "word " * 30))
         prompt = await compile(tape, Budget(max_tokens=2_000, reserve_for_response=0))
-        assert "plan B" in prompt.messages[0].text and prompt.messages[0].role == "user"
-        assert prompt.messages[1].text == "Be brief." and prompt.messages[-1].text.startswith("m399")
+        assert prompt.messages[0].text == "Be brief." and prompt.to("anthropic")["system"]
+        assert "plan B" in prompt.messages[1].text and prompt.messages[1].role == "user" and prompt.messages[-1].text.startswith("m399")
         assert [(s.form, s.reason) for s in prompt.plan.spans] == [
             ("omitted", "before anchor phase"),
             ("raw", "opens the view"),
@@ -138,7 +140,7 @@ def test_leading_system_messages_and_the_anchors_note_stay_when_the_middle_falls
             ("omitted", "older than what fits the budget"),
             ("raw", "fits the budget"),
         ]
-        assert prompt.provenance.sources[0].kind == "note" and prompt.provenance.anchor == "phase"
+        assert prompt.provenance.sources[1].kind == "note" and prompt.provenance.anchor == "phase"
 
     run(go)
 
@@ -220,7 +222,8 @@ def test_injections_take_their_places_and_are_never_kept():
         assert [s.kind for s in prompt.provenance.sources] == ["raw", "raw", "injection", "raw", "injection"]
         assert prompt.stats.injections > 0 and prompt.stats.total == prompt.stats.raw + prompt.stats.injections
         assert "Never guess." in str(prompt.to("anthropic")["system"])
-        assert prompt.to("openai")["messages"][0] == {"role": "system", "content": [{"type": "text", "text": "Never guess."}]} or "Never guess." in str(prompt.to("openai")["messages"][0])
+        first = prompt.to("openai")["messages"][0]
+        assert first["role"] == "system" and "Never guess." in str(first["content"])
         assert (await tape.head()).id == 3
 
     run(go)
@@ -381,3 +384,142 @@ def test_the_window_stays_while_the_tape_grows_and_then_jumps():
 def test_a_windows_jump_is_a_share_of_the_budget(share):
     with pytest.raises(InvalidInput):
         WindowedPassthroughStrategy(jump_to=share)
+
+
+def test_concurrent_compiles_on_one_handle_show_every_message_once():
+    async def go():
+        tape = await talk(50)
+        await compile(tape, WIDE)
+        other = Tape(tape.store, "t")
+        await other.append_many([user(f"late {i}") for i in range(500)])
+        found: list[Prompt] = []
+
+        async def one() -> None:
+            found.append(await compile(tape, WIDE))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(6):
+                group.start_soon(one)
+        for prompt in found:
+            uids = [u for s in prompt.provenance.sources for u in s.uids]
+            assert len(uids) == len(set(uids)) == 550
+
+    run(go)
+
+
+def test_compiles_that_race_a_reset_never_mix_two_lives_of_a_tape():
+    async def go():
+        store = InMemoryTapeStore()
+        tape, other = Tape(store, "t"), Tape(store, "t")
+        stop = False
+
+        async def reset() -> None:
+            nonlocal stop
+            for life in range(30):
+                await other.reset()
+                await other.append_many([user(f"life {life}") for _ in range(5)])
+                await anyio.lowlevel.checkpoint()
+            stop = True
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(reset)
+            while not stop:
+                prompt = await compile(tape, WIDE)
+                assert len({m.text for m in prompt.messages}) <= 1
+                await anyio.lowlevel.checkpoint()
+
+    run(go)
+
+
+def test_system_messages_that_do_not_fit_are_refused_not_dropped():
+    async def go():
+        tape = Tape(InMemoryTapeStore(), "t")
+        await tape.append_many([system("word " * 2_000), user("hi")])
+        with pytest.raises(OverBudgetError, match="with the system messages before it"):
+            await compile(tape, Budget(max_tokens=1_000, reserve_for_response=0))
+
+    run(go)
+
+
+def test_a_refusal_says_what_takes_the_budget():
+    async def go():
+        tape = await talk(1, words=3_000)
+        with pytest.raises(OverBudgetError) as caught:
+            await compile(tape, Budget(max_tokens=1_200, reserve_for_response=200), injections=[Injection(namespace="x", content="brief")])
+        error = caught.value
+        assert error.budget == 1_200 and error.taken["response"] == 200 and error.taken["injections"] > 0
+        assert error.room == 1_200 - sum(error.taken.values())
+        assert "200 for the response" in error.message and error.details["taken"] == error.taken
+
+    run(go)
+
+
+def test_a_strategy_is_told_what_it_wanted_to_remember():
+    class Counting:
+        seen: list[object] = []
+
+        def plan(self, units, *, budget, state):
+            self.seen.append(state)
+            return units.keep(units, reason="x", state=(state or 0) + 1)
+
+    async def go():
+        tape, strategy = await talk(2), Counting()
+        for dry in (False, True, False):
+            await compile(tape, WIDE, strategy=strategy, dry_run=dry)
+        assert strategy.seen == [None, 1, 1]
+        await compile(Tape(tape.store, "t"), WIDE, strategy=strategy)
+        assert strategy.seen[-1] is None
+
+    run(go)
+
+
+def test_a_strategy_that_hides_the_newest_message_is_refused_unless_it_says_that_it_may():
+    class Blind:
+        def plan(self, units, *, budget, state):
+            return units.keep(units[:-1], reason="x")
+
+    class Knowing(Blind):
+        may_hide_newest = True
+
+    async def go():
+        tape = await talk(3)
+        with pytest.raises(InvalidPlan, match="newest unit"):
+            await compile(tape, WIDE, strategy=Blind())
+        assert len((await compile(tape, WIDE, strategy=Knowing())).messages) == 2
+
+    run(go)
+
+
+@pytest.mark.parametrize(("budget", "strategy"), [(5_000, None), (None, object()), (None, WindowedPassthroughStrategy), ("big", None)])
+def test_a_budget_and_a_strategy_of_another_type_are_refused_by_name(budget, strategy):
+    async def go():
+        with pytest.raises(InvalidInput, match=r"Budget\(|plan\("):
+            await compile(await talk(1), budget, strategy=strategy)
+
+    run(go)
+
+
+def test_the_anchors_note_is_no_user_message_and_a_hidden_anchor_leaves_none():
+    async def go():
+        tape = Tape(InMemoryTapeStore(), "t")
+        await tape.handoff("phase", state={"summary": "S"})
+        await tape.append(assistant("alone"))
+        before = Injection(namespace="a", position="before_user", content="x")
+        prompt = await compile(tape, WIDE, injections=[before])
+        assert [s.kind for s in prompt.provenance.sources] == ["note", "raw"]
+        assert "no user message" in str(prompt.explain()) and prompt.stats.injections == 0
+        await tape.handoff("quiet", state={"summary": "S"}, context=False)
+        await tape.append(user("hi"))
+        assert texts(await compile(tape, WIDE)) == ["hi"]
+
+    run(go)
+
+
+def test_the_explanation_ends_with_the_total_of_the_prompt():
+    async def go():
+        prompt = await compile(await talk(2), WIDE, injections=[Injection(namespace="rules", content="Never guess.")])
+        assert str(prompt.explain()).endswith(f"{prompt.stats.total:,} of 96,000 tokens")
+        (row,) = [r for r in prompt.explain() if r.form == "injection"]
+        assert row.tokens == prompt.stats.injections
+
+    run(go)

@@ -9,7 +9,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, InvalidInput, StoreError, StoreUnavailable
 from playhead.store.adapt import adapt
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.protocol import Head
+from playhead.store.protocol import AsyncTapeStore, Head
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite import SQLiteTapeStore
 from playhead.testing.stores import AsyncListStore, ListStore
@@ -22,6 +22,7 @@ def note(text, **meta):
 def test_a_whole_store_is_taken_as_it_is(tmp_path):
     for store in (InMemoryTapeStore(), SQLiteTapeStore(tmp_path / "x.db")):
         assert adapt(store) is store
+        assert isinstance(store, AsyncTapeStore)
     assert adapt(adapted := adapt(ListStore())) is adapted
 
 

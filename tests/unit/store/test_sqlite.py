@@ -90,6 +90,7 @@ def test_two_stores_on_one_file_number_entries_together(tmp_path):
                         tasks.start_soon(other.append, "u", note("together"))
                 assert (await one.append("u", note("alone"))).id == (await other.head("u")).id
             assert ids == list(range(1, 10))
+            assert (await one.append("t", note("it knows the end now"))).id == 10
             await other.reset("t")
             assert (await one.append("t", note("fresh"))).id == 1
             assert await one.head("t") == await other.head("t") == Head(1, 1)

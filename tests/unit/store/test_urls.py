@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from playhead.errors import InvalidInput, StoreUnavailable
+from playhead.store.file_store import FileTapeStore
 from playhead.store.memory import InMemoryTapeStore
 from playhead.store.sqlite import SQLiteTapeStore
 from playhead.store.urls import open_store
@@ -34,9 +35,25 @@ def test_options_stand_behind_a_question_mark():
     assert isinstance(store, SQLiteTapeStore)
     assert store.durability == "process"
     assert open_store("sqlite:///x.db").durability == "disk"
+    assert open_store("file:x?durability=process").durability == "process"
 
 
-@pytest.mark.parametrize("url", ["", "notes", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "http://x/y.db", "memory", 3])
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("file:sessions", Path.cwd() / "sessions"),
+        ("file:./a/b c%20", Path.cwd() / "a/b c%20"),
+        ("file:/var/lib/sessions", Path("/var/lib/sessions")),
+        ("file:///var/lib/sessions?timeout=2", Path("/var/lib/sessions")),
+    ],
+)
+def test_a_directory_is_named_by_url(url, path):
+    store = open_store(url)
+    assert isinstance(store, FileTapeStore)
+    assert store.path == path
+
+
+@pytest.mark.parametrize("url", ["", "notes", "file:", "file://", "file://host/sessions", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "http://x/y.db", "memory", 3])
 def test_what_names_no_store_is_refused_with_what_does(url):
     with pytest.raises(InvalidInput, match="memory:, sqlite:///"):
         open_store(url)
@@ -48,7 +65,7 @@ def test_an_option_no_store_knows_is_refused_with_those_it_does(options):
         open_store(f"sqlite:///x.db?{options}")
 
 
-@pytest.mark.parametrize("url", ["file:sessions", "file:///sessions", "postgresql://host/db", "postgres://host/db"])
+@pytest.mark.parametrize("url", ["postgresql://host/db", "postgres://host/db"])
 def test_stores_of_a_later_version_are_said_to_be_so(url):
     with pytest.raises(StoreUnavailable, match="not available in this version"):
         open_store(url)
@@ -56,4 +73,5 @@ def test_stores_of_a_later_version_are_said_to_be_so(url):
 
 def test_opening_by_url_touches_no_file(tmp_path):
     open_store(f"sqlite:///{tmp_path}/deep/notes.db")
+    open_store(f"file:{tmp_path}/deep/sessions")
     assert list(tmp_path.iterdir()) == []

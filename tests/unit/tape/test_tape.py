@@ -231,8 +231,10 @@ def test_a_key_makes_an_append_happen_once():
         both = Message(role="user", content=(ToolResult(call_id="c", content="x"), Text(text="y")))
         assert (await tape.append(both, key="k2")).id == 3
         assert (await tape.append(both, key="k2")).id == 3
-        assert (await tape.handoff("h", idempotency_key="k3"))[1].id == 5
-        assert (await tape.handoff("h", idempotency_key="k3"))[1].id == 5
+        assert (await tape.handoff("h", key="k3"))[1].id == 5
+        assert (await tape.append_event("paid", {"n": 1}, key="k4")).id == (await tape.append_event("paid", {"n": 1}, key="k4")).id == 6
+        assert (await tape.handoff("h", key="k3"))[1].id == 5
+        assert (await tape.append_event("paid", {"n": 1}, key="k4")).id == (await tape.append_event("paid", {"n": 1}, key="k4")).id == 6
 
     run(go)
 
@@ -258,6 +260,13 @@ def test_only_messages_and_entries_are_kept():
             await tape.append({"role": "user", "content": "x"})  # type: ignore[arg-type]
         with pytest.raises(InvalidInput):
             await tape.append_many([user("a"), "b"])  # type: ignore[list-item]
+        with pytest.raises(InvalidInput, match="tool_result_message"):
+            await tape.append(Message(role="tool", content="x"))
+        for odd in (lambda: user([1, 2]), lambda: tool_result_message(5), lambda: ToolCall(id="a", name=5), lambda: user("x", name=5)):
+            with pytest.raises(InvalidInput):
+                odd()
+        with pytest.raises(InvalidInput):
+            await tape.search(5)  # type: ignore[arg-type]
         assert (await tape.head()).id == 0
         assert await tape.append_many([]) == ()
 
@@ -302,6 +311,7 @@ def test_a_handle_of_the_past_reads_the_tape_as_it_was_and_cannot_write():
         assert texts(await past.read_messages()) == ["a"]
         assert texts(await tape.at(last).read_messages()) == ["b"]
         assert [a.name for a in await past.anchors()] == ["one"]
+        assert (await past.head()).id == 3
         assert len(await past.query().all()) == 3 and (await past.info()).entries == 3
         for write in (past.append(user("x")), past.handoff("x"), past.reset()):
             with pytest.raises(ReadOnly):
@@ -433,5 +443,33 @@ def test_a_tape_opened_by_url_closes_its_store(tmp_path):
             await tape.append(user("My VPN drops every hour."))
         async with open_tape(url, "support/42") as tape:
             assert [e.payload["content"] for e in await tape.query().all()] == ["My VPN drops every hour."]
+
+    run(go)
+
+
+def test_a_model_call_is_recorded_whole_and_in_order():
+    async def go():
+        tape = fresh()
+        failure = ValueError("late")
+        stored = await tape.record_chat(
+            run_id="r1",
+            system_prompt="Be brief.",
+            new_messages=[user("ping?")],
+            tool_calls=[{"id": "a", "name": "ping", "arguments": {}}],
+            tool_results=["pong"],
+            error=failure,
+            response_text="It is up.",
+            usage={"total_tokens": 12},
+            provider="openai",
+            model="m",
+        )
+        assert [e.kind for e in stored] == ["system", "message", "tool_call", "tool_result", "error", "message", "event"]
+        assert {e.meta["run_id"] for e in stored} == {"r1"}
+        assert stored[-1].payload == {"name": "run", "data": {"status": "error", "usage": {"total_tokens": 12}, "provider": "openai", "model": "m"}}
+        assert (await tape.info()).last_token_usage == 12
+        context_error = RuntimeError("no context")
+        stored = await tape.record_chat(run_id="r2", context_error=context_error, error=context_error, tool_results=[], response_text="")
+        assert [e.kind for e in stored] == ["error", "tool_result", "message", "event"]
+        assert [e.kind for e in await tape.record_chat(run_id="r3")] == ["event"]
 
     run(go)

@@ -77,7 +77,27 @@ def test_results_without_ids_answer_the_turn_before_them_by_position():
 def test_more_results_than_calls_never_reach_the_model():
     result = built(TapeEntry.tool_call([{"name": "f", "arguments": {}}]), TapeEntry.tool_result(["F", "extra"]), TapeEntry.tool_result(["late"]))
     assert len(result.units[0].messages) == 2
-    assert [h.id for h in result.hidden] == [3]
+    assert [(h.id, h.reason) for h in result.hidden] == [(2, "result without call"), (3, "result without call")]
+
+
+def test_what_of_an_entry_is_left_out_has_a_reason_too():
+    words = TapeEntry.message({"role": "user", "content": [{"type": "tool_result", "call_id": "nobody", "content": "A"}, {"type": "text", "text": "go on"}]})
+    calls = TapeEntry.tool_call([{"name": "f", "arguments": {}}, "no call", {"id": "x"}])
+    result = built(words, calls)
+    assert [(h.id, h.reason) for h in result.hidden] == [(1, "result without call"), (2, "2 of its calls have no name")]
+    assert [u.kind for u in result.units] == ["message", "round"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        ({"role": "tool", "content": "x"}, "a tool's message that answers no call"),
+        ({"role": "user", "content": [{"type": "tool_call", "id": "a", "name": "f"}]}, "calls in a message that is not the assistant's"),
+    ],
+)
+def test_a_message_that_no_provider_takes_is_hidden(payload, reason):
+    result = built(TapeEntry.message(payload), user("hi"))
+    assert [u.kind for u in result.units] == ["message"] and [h.reason for h in result.hidden] == [reason]
 
 
 def test_equal_ids_in_one_turn_are_told_apart():

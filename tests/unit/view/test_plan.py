@@ -70,7 +70,11 @@ def spoiled(loaded, spans):
         (lambda u, s: [replace(s[0], last=9)], "does not add up"),
         (lambda u, s: [replace(s[0], form="summary")], "shows nothing"),
         (lambda u, s: [replace(s[0], form="summary", messages=(user("s"),))], "does not name its summary"),
-        (lambda u, s: [replace(s[0], form="trimmed")], "shows nothing"),
+        (lambda u, s: [replace(s[0], form="trimmed")], "how it is trimmed"),
+        (lambda u, s: [replace(s[0], form="trimmed", how="cut", messages=(user("word " * 100),), tokens=1)], "costs 1"),
+        (lambda u, s: [replace(s[0], form="trimmed", how="cut", messages=(user("x"),), tokens=30, first=9)], "does not add up"),
+        (lambda u, s: [replace(s[0], form="bogus")], "none of raw"),
+        (lambda u, s: [replace(s[0], messages=(user("made up"),))], "other messages"),
         (lambda u, s: [*s, Span(form="omitted", reason="x", first=9, last=9, count=1)], "covers nothing"),
     ],
 )

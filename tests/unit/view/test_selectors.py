@@ -1,3 +1,4 @@
+from base64 import b64encode
 from itertools import pairwise
 from pathlib import Path
 
@@ -75,6 +76,67 @@ def test_of_repeated_reads_only_the_newest_is_shown():
         assert told[3::2] == ["other", "new", "ran"]
         plain = texts(await through(tape, latest_read_only(tools=("nothing",))).read_messages())
         assert plain[1] == "old"
+
+    run(go)
+
+
+def test_two_ranges_of_one_file_are_two_things_unless_a_key_is_named():
+    def part(id, offset):
+        return assistant(calls=[ToolCall(id=id, name="Read", arguments={"file_path": "x", "offset": offset})]), tool_result_message(id, f"from {offset}")
+
+    async def go():
+        tape = await tape_of(*part("a", 1), *part("b", 101), *part("c", 1))
+        first, second, third = texts(await through(tape, latest_read_only()).read_messages())[1::2]
+        assert first.startswith("read again later; ") and (second, third) == ("from 101", "from 1")
+        one = texts(await through(tape, latest_read_only(key="file_path")).read_messages())[1::2]
+        assert one[2] == "from 1" and all(t.startswith("read again later") for t in one[:2])
+
+    run(go)
+
+
+def test_a_users_words_are_never_taken_for_an_event():
+    async def go():
+        tape = await tape_of(user('[Event read_file]: {"path":"x"}'), *read("a", "x", "text"))
+        assert texts(await through(tape, latest_read_only()).read_messages())[0] == '[Event read_file]: {"path":"x"}'
+
+    run(go)
+
+
+def test_the_note_of_the_anchor_and_every_other_place_is_masked():
+    async def go():
+        secret = "sk-abc123"
+        tape = await tape_of()
+        await tape.handoff("phase", state={"summary": f"the key is {secret}", secret: 1})
+        note = Media(kind="document", mime="text/plain", data=b64encode(f"in a file: {secret}".encode()).decode(), name=f"{secret}.txt")
+        await tape.append(user([note]))
+        await tape.append(assistant(calls=[ToolCall(id="a", name="f", arguments={secret: 1})]))
+        await tape.append(tool_result_message("a", "ok"))
+        view = tape.with_context(TapeContext(select=mask(r"sk-\w+")))
+        prompt = await compile(view, Budget())
+        assert secret not in str(await view.read_messages()) and prompt.provenance.sources[0].kind == "note"
+        for provider in ("openai", "openai-responses", "anthropic"):
+            body = str(prompt.to(provider))
+            assert secret not in body and b64encode(secret.encode()).decode()[:8] not in body
+
+    run(go)
+
+
+def test_what_a_selector_changed_is_trimmed_and_says_by_what():
+    async def go():
+        tape = await tape_of(user("go"), *read("a", "x.py"), assistant("done"))
+        prompt = await compile(through(tape, drop_tool_results(over_tokens=50), mask("line")), Budget())
+        assert [(s.form, s.how) for s in prompt.plan.spans] == [("raw", None), ("trimmed", "drop_tool_results"), ("raw", None)]
+        assert prompt.explain().why(4) == "trimmed: fits the budget; drop_tool_results"
+        assert [(s.kind, s.name) for s in prompt.provenance.sources][1:3] == [("trimmed", "drop_tool_results")] * 2
+        assert prompt.stats.trimmed > 0 and prompt.stats.total == prompt.stats.raw + prompt.stats.trimmed
+
+    run(go)
+
+
+def test_a_single_step_is_a_selector_too():
+    async def go():
+        tape = await tape_of(user("sk-1"))
+        assert texts(await tape.with_context(TapeContext(select=mask(r"sk-\d"))).read_messages()) == ["[masked]"]
 
     run(go)
 

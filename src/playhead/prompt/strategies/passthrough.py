@@ -16,9 +16,8 @@ LEAD_TOO_LARGE = "leaves no room for the newest message"
 class PassthroughStrategy:
     """Shows everything raw where it fits; else what the view opens with and the longest newest run that fits.
 
-    Nothing is told shorter. What the view opens with (the boundary anchor's note, leading system messages) is left
-    out, with that reason, where the newest unit would not fit beside it. Raises OverBudgetError where the newest unit
-    alone does not fit.
+    Nothing is told shorter. The boundary anchor's note is left out, with that reason, where the newest unit would not
+    fit beside it. Raises OverBudgetError where the newest unit and the system messages the view opens with do not fit.
     """
 
     name = "passthrough"
@@ -31,20 +30,19 @@ class PassthroughStrategy:
 
 
 def room_for_lead(units: Units, budget: Budget) -> int:
-    """Return how many leading units can stand before the newest one. Raises OverBudgetError where it fits alone no more."""
+    """Return how many leading units can stand before the newest one: the system messages always, the note where it fits.
+
+    Raises OverBudgetError where the system messages and the newest unit do not fit together.
+    """
     rest = units[units.lead :]
     newest = rest[-1].tokens if rest else 0
-    if newest > budget.room:
-        raise OverBudgetError(needed=newest, room=budget.room, what=describe(rest[-1]))
-    room, count = budget.room - newest, 0
-    for unit in units[: units.lead]:
-        room -= unit.tokens
-        if room < 0:
-            break
-        count += 1
-    if not rest and units and count < units.lead:
-        raise OverBudgetError(needed=sum(u.tokens for u in units), room=budget.room, what="What the view opens with")
-    return count
+    instructions = [u for u in units[: units.lead] if u.kind != "note"]
+    needed = newest + sum(u.tokens for u in instructions)
+    if needed > budget.room:
+        what = describe(rest[-1]) if rest else "What the view opens with"
+        raise OverBudgetError(needed=needed, room=budget.room, what=f"{what} with the system messages before it" if rest and instructions else what)
+    noted = sum(u.tokens for u in units[: units.lead] if u.kind == "note")
+    return units.lead if needed + noted <= budget.room else len(instructions)
 
 
 def tail_plan(units: Units, *, lead: int, start: int, older: str, kept: str = FITS, state: object = None) -> Plan:

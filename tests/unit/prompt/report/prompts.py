@@ -47,7 +47,7 @@ class AllForms:
     name = "all forms"
 
     def plan(self, units: Units, *, budget: Budget, state: object) -> Plan:
-        told = replace(span_of(units[:2], form="summary", reason="folded"), messages=(system("They met."),), tokens=9, node="L1-0001")
-        cut = replace(span_of(units[2:3], form="trimmed", reason="long and old"), messages=(user("question 2 [cut]"),), tokens=8, how="head and tail")
+        told = replace(span_of(units[:2], form="summary", reason="folded"), messages=(system("They met."),), tokens=24, node="L1-0001", level=1)
+        cut = replace(span_of(units[2:3], form="trimmed", reason="long and old"), messages=(user("question 2 [cut]"),), tokens=16, how="head and tail")
         rest: list[Span] = [span_of(units[3:4], form="omitted", reason="off the topic"), span_of(units[4:], form="raw", reason="recent")]
         return Plan(spans=(told, cut, *rest), units=units)

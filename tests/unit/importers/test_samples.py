@@ -1,0 +1,89 @@
+"""What holds for every format alike."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playhead.entry.entry import TapeEntry
+from playhead.importers.formats import FORMATS
+from tests.unit.importers.samples import SAMPLES, Sample
+from tests.unit.importers.sessions import read, shown, told
+
+every_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+
+
+def keys(entries: list[TapeEntry]) -> list[str]:
+    return [e.meta["idempotency_key"] for e in entries]
+
+
+@every_sample
+def test_a_file_is_recognised_and_shows_what_was_said(sample: Sample, tmp_path: Path) -> None:
+    entries, notes = read(sample.write(tmp_path / "file"))
+    assert {e.meta["import"]["format"] for e in entries} == {sample.format}
+    assert tuple(told(shown(entries))) == sample.shown
+    assert (notes.unreadable, notes.warnings) == ([], [])
+
+
+def test_there_is_a_sample_of_every_format_but_those_with_tests_of_their_own() -> None:
+    assert {s.format for s in SAMPLES.values()} == set(FORMATS) - {"claude-code", "openai-chat", "playhead"}
+
+
+@every_sample
+def test_every_entry_has_a_key_of_its_own(sample: Sample, tmp_path: Path) -> None:
+    entries, _ = read(sample.write(tmp_path / "file"))
+    assert len(set(keys(entries))) == len(entries)
+
+
+@every_sample
+def test_a_document_on_one_line_says_the_same_as_one_on_many(sample: Sample, tmp_path: Path) -> None:
+    if sample.document is None:
+        pytest.skip("JSON Lines")
+    indented, _ = read(sample.write(tmp_path / "file"))
+    (tmp_path / "file").write_text(json.dumps(json.loads(sample.body())))
+    compact, notes = read(tmp_path / "file")
+    assert told(shown(compact)) == told(shown(indented))
+    assert [e.payload for e in shown(compact)] == [e.payload for e in shown(indented)]
+    assert keys(shown(compact)) == keys(shown(indented))
+    assert notes.unreadable == []
+
+
+@every_sample
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(sample: Sample, tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    plain, _ = read(sample.write(tmp_path / "file"))
+    (tmp_path / "w" / "file").write_bytes(b"\xef\xbb\xbf" + sample.body().replace(b"\n", b"\r\n"))
+    windows, _ = read(tmp_path / "w" / "file")
+    assert [(e.kind, e.payload, e.meta["idempotency_key"]) for e in windows] == [(e.kind, e.payload, e.meta["idempotency_key"]) for e in plain]
+
+
+@every_sample
+def test_every_record_is_on_the_tape_by_its_line(sample: Sample, tmp_path: Path) -> None:
+    records = sample.records
+    path = tmp_path / "file"
+    path.write_text("\n".join(map(json.dumps, records)))
+    entries, notes = read(path, format=sample.format)
+    assert lines(entries) | {line for line, _ in notes.unreadable} == set(range(1, len(records) + 1)) - rewritten(records)
+    assert notes.rewritten == len(rewritten(records))
+
+
+def lines(entries: list[TapeEntry]) -> set[int]:
+    """Return the lines that entries were made from."""
+    return {line for e in entries for line in e.meta["import"].get("lines", (e.meta["import"]["line"],))}
+
+
+def rewritten(records: list[Any]) -> set[int]:
+    """Return the lines that a later one says again, as Gemini CLI writes them."""
+    last = {r["id"]: i for i, r in enumerate(records) if r.get("type") == "gemini"}
+    return {i + 1 for i, r in enumerate(records) if r.get("type") == "gemini" and last[r["id"]] != i}
+
+
+@every_sample
+def test_a_cut_off_file_keeps_what_is_whole(sample: Sample, tmp_path: Path) -> None:
+    whole = read(sample.write(tmp_path / "file"))[0]
+    (tmp_path / "file").write_bytes(sample.body()[:-20])
+    entries, notes = read(tmp_path / "file")
+    assert notes.unreadable
+    assert [e.payload for e in shown(entries)[:-1]] == [e.payload for e in shown(whole)][: len(shown(entries)) - 1]
+    assert len(shown(entries)) >= len(shown(whole)) - 2
