@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playhead import sync, testing
     from playhead.entry.entry import TapeEntry
-    from playhead.entry.frozen import thaw
+    from playhead.entry.frozen import FrozenDict, FrozenList, thaw
     from playhead.entry.message import Media, Message, ProviderItem, Text, Thinking, ToolCall, ToolResult, assistant, system, tool_result_message, user
     from playhead.errors import (
         AnchorNotFound,
@@ -47,22 +47,28 @@ if TYPE_CHECKING:
     from playhead.prompt.budget import Budget
     from playhead.prompt.compile import compile
     from playhead.prompt.diff import PromptDiff
-    from playhead.prompt.explain import Explanation
+    from playhead.prompt.explain import Explanation, Row
     from playhead.prompt.injection import Injection
-    from playhead.prompt.prompt import Prompt
+    from playhead.prompt.prompt import Prompt, Provenance
+    from playhead.prompt.render import Source
     from playhead.prompt.report.page import report_html
+    from playhead.prompt.stats import Stats
     from playhead.prompt.strategies.passthrough import PassthroughStrategy
     from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
     from playhead.prompt.strategy import Need, Strategy
     from playhead.store.adapt import adapt
+    from playhead.store.file_codec import LineCodec
+    from playhead.store.file_findings import Finding
+    from playhead.store.file_salvage import SalvageReport, salvage
+    from playhead.store.file_store import FileTapeStore
     from playhead.store.memory import InMemoryTapeStore
-    from playhead.store.protocol import AsyncTapeStore, Head, TapeStore
+    from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.sqlite import SQLiteTapeStore
     from playhead.store.urls import open_store
     from playhead.tape.tape import AnchorSummary, Tape, TapeInfo, open_tape
     from playhead.view.calibration import ScaledCounter, counter_for
-    from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
+    from playhead.view.context import LAST_ANCHOR, Select, TapeContext, default_tape_context
     from playhead.view.exact import ExactCounter
     from playhead.view.pipe import pipe
     from playhead.view.plan import Plan, Span, Units
@@ -70,6 +76,7 @@ if TYPE_CHECKING:
     from playhead.view.selectors import drop_images, drop_tool_results, keep_last, latest_read_only, mask, trim_tool_results
     from playhead.view.tokens import ClassAwareCounter, Counter, default_counter
     from playhead.view.units import Unit
+    from playhead.wire.providers import messages_from
 
 __all__ = [
     "LAST_ANCHOR",
@@ -84,6 +91,10 @@ __all__ = [
     "ExactCounter",
     "Explanation",
     "FileMissing",
+    "FileTapeStore",
+    "Finding",
+    "FrozenDict",
+    "FrozenList",
     "Head",
     "ImportReport",
     "InMemoryTapeStore",
@@ -92,6 +103,7 @@ __all__ = [
     "InvalidInput",
     "InvalidPlan",
     "KeyConflict",
+    "LineCodec",
     "Media",
     "Message",
     "MissingExtra",
@@ -105,12 +117,18 @@ __all__ = [
     "Progress",
     "Prompt",
     "PromptDiff",
+    "Provenance",
     "ProviderItem",
     "ReadOnly",
+    "Row",
     "SQLiteTapeStore",
+    "SalvageReport",
     "ScaledCounter",
+    "Select",
     "SelectorError",
+    "Source",
     "Span",
+    "Stats",
     "StoreBusy",
     "StoreDamaged",
     "StoreError",
@@ -133,6 +151,7 @@ __all__ = [
     "Units",
     "UnreadableFile",
     "UnstorableValue",
+    "WholeStore",
     "WindowedPassthroughStrategy",
     "WireError",
     "adapt",
@@ -148,10 +167,12 @@ __all__ = [
     "keep_last",
     "latest_read_only",
     "mask",
+    "messages_from",
     "open_store",
     "open_tape",
     "pipe",
     "report_html",
+    "salvage",
     "sync",
     "system",
     "testing",
@@ -162,8 +183,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "playhead.wire.providers": "messages_from",
+    "playhead.prompt.render": "Source",
+    "playhead.prompt.stats": "Stats",
     "playhead.entry.entry": "TapeEntry",
-    "playhead.entry.frozen": "thaw",
+    "playhead.entry.frozen": "FrozenDict FrozenList thaw",
     "playhead.entry.message": "Media Message ProviderItem Text Thinking ToolCall ToolResult assistant system tool_result_message user",
     "playhead.errors": (
         "AnchorNotFound AppendOutcomeUnknown Conflict FileMissing InvalidDate InvalidInput InvalidPlan KeyConflict MissingExtra NoAnchors NotFound "
@@ -175,22 +199,26 @@ _HOMES = {
     "playhead.prompt.budget": "Budget",
     "playhead.prompt.compile": "compile",
     "playhead.prompt.diff": "PromptDiff",
-    "playhead.prompt.explain": "Explanation",
+    "playhead.prompt.explain": "Explanation Row",
     "playhead.prompt.injection": "Injection",
-    "playhead.prompt.prompt": "Prompt",
+    "playhead.prompt.prompt": "Prompt Provenance",
     "playhead.prompt.report.page": "report_html",
     "playhead.prompt.strategies.passthrough": "PassthroughStrategy",
     "playhead.prompt.strategies.windowed": "WindowedPassthroughStrategy",
     "playhead.prompt.strategy": "Need Strategy",
     "playhead.store.adapt": "adapt",
+    "playhead.store.file_codec": "LineCodec",
+    "playhead.store.file_findings": "Finding",
+    "playhead.store.file_salvage": "SalvageReport salvage",
+    "playhead.store.file_store": "FileTapeStore",
     "playhead.store.memory": "InMemoryTapeStore",
-    "playhead.store.protocol": "AsyncTapeStore Head TapeStore",
+    "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.sqlite": "SQLiteTapeStore",
     "playhead.store.urls": "open_store",
     "playhead.tape.tape": "AnchorSummary Tape TapeInfo open_tape",
     "playhead.view.calibration": "ScaledCounter counter_for",
-    "playhead.view.context": "LAST_ANCHOR TapeContext default_tape_context",
+    "playhead.view.context": "LAST_ANCHOR Select TapeContext default_tape_context",
     "playhead.view.exact": "ExactCounter",
     "playhead.view.pipe": "pipe",
     "playhead.view.plan": "Plan Span Units",
@@ -202,11 +230,15 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 _SUBMODULES = ("sync", "testing")
 
+__version__: str
+
 if not TYPE_CHECKING:  # a checker that sees it takes any misspelt name for granted
 
     def __getattr__(name: str) -> object:
         if name in _SUBMODULES:
             return import_module(f"playhead.{name}")
+        if name == "__version__":
+            return import_module("importlib.metadata").version("playhead")
         if name not in _HOME_OF:
             raise AttributeError(f"module 'playhead' has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)

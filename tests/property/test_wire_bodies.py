@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from playhead.entry.message import Message, message_from_payload, message_to_entries, results_from_payload, turn_from_payload
+from playhead.entry.message import Message
+from playhead.entry.payload import message_from_payload, message_to_entries, results_from_payload, turn_from_payload
 from playhead.wire.providers import format_of
 from tests.property import wire_bodies as bodies
 

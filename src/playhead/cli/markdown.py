@@ -8,7 +8,8 @@ import re
 from playhead.cli.plain import one_line
 from playhead.cli.words import entry_words, part_words, speaker
 from playhead.entry.entry import ANCHOR, EVENT, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
-from playhead.entry.message import Message, Part, ToolCall, ToolResult, message_from_payload, results_from_payload, turn_from_payload
+from playhead.entry.message import Message, Part, ToolCall, ToolResult
+from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
 
 _TICKS = re.compile("`{3,}")
 _MARKS = re.compile(r"([\\`*_\[\]<>#])")

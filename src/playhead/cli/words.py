@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, ERROR, EVENT, MESSAGE, SYSTEM, TOOL_CALL, TOOL_RESULT, TapeEntry, event_name
-from playhead.entry.message import Media, Message, Part, ProviderItem, Text, Thinking, ToolCall, ToolResult, message_from_payload, results_from_payload, turn_from_payload
+from playhead.entry.message import Media, Message, Part, ProviderItem, Text, Thinking, ToolCall, ToolResult
+from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
 
 
 def speaker(entry: TapeEntry) -> str:

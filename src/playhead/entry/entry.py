@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -96,26 +96,31 @@ class TapeEntry:
         return cls(0, EVENT, freeze_dict({"name": name} if data is None else {"name": name, "data": data}), _meta(meta))
 
     @classmethod
-    def stored(cls, *, id: int, kind: str, payload: bytes, meta: bytes, date: str) -> TapeEntry:
-        """Return an entry as a store holds it; payload and meta are decoded when they are first read."""
+    def stored(cls, *, id: int, kind: str, payload: bytes, meta: bytes, date: str, decode: Callable[[bytes], Any] = codec.decode) -> TapeEntry:
+        """Return an entry as a store holds it; payload and meta are decoded when they are first read.
+
+        A store whose bytes may be damaged gives a `decode` that checks them and raises StoreDamaged.
+        """
         entry: TapeEntry = object.__new__(_StoredEntry)
         _set(entry, "id", id)
         _set(entry, "kind", kind)
         _set(entry, "date", date)
         _set(entry, "payload_body", payload)
         _set(entry, "meta_body", meta)
+        _set(entry, "decode_body", decode)
         return entry
 
 
 class _StoredEntry(TapeEntry):
     """An entry whose payload and meta are still bytes: an unset slot asks `__getattr__`, which decodes it once."""
 
-    __slots__ = ("meta_body", "payload_body")
+    __slots__ = ("decode_body", "meta_body", "payload_body")
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("payload", "meta"):
             raise AttributeError(f"'TapeEntry' object has no attribute '{name}'")
-        value = _frozen(codec.decode(object.__getattribute__(self, f"{name}_body")))
+        decode = object.__getattribute__(self, "decode_body")
+        value = _frozen(decode(object.__getattribute__(self, f"{name}_body")))
         _set(self, name, value)
         return value
 

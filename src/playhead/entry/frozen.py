@@ -30,6 +30,7 @@ class FrozenDict(dict[str, Any]):
     clear = pop = popitem = setdefault = update = _refuse
 
     def __new__(cls, *given: Any, **named: Any) -> FrozenDict:
+        """Return what `dict` would make of the same, frozen."""
         return freeze_dict(dict(*given, **named), path="value")
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -60,6 +61,7 @@ class FrozenList(list[Any]):
     append = extend = insert = remove = pop = clear = sort = reverse = _refuse
 
     def __new__(cls, given: Iterable[Any] = ()) -> FrozenList:
+        """Return what `list` would make of the same, frozen."""
         frozen: FrozenList = freeze(list(given), path="value")
         return frozen
 

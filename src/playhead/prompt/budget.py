@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from playhead.errors import InvalidInput
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Budget:
     """The tokens of a model call: `max_tokens` is the whole window, of which `reserve_for_response` is kept for the answer.
 
@@ -15,7 +15,7 @@ class Budget:
     """
 
     max_tokens: int = 100_000
-    reserve_for_response: int = 4_000
+    reserve_for_response: int = field(default=4_000, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "reserve_for_response"):

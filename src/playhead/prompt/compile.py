@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from playhead import clock
-from playhead.errors import InvalidInput, InvalidPlan, OverBudgetError
+from playhead.errors import InvalidInput, InvalidPlan, OverBudgetError, PlayheadError
 from playhead.prompt.budget import Budget
 from playhead.prompt.injection import Injection, at
 from playhead.prompt.prompt import Prompt, flattened
@@ -40,6 +40,8 @@ async def compile(
     Raises OverBudgetError where what must be shown does not fit, AnchorNotFound for a context's unknown anchor,
     SelectorError where its selector fails, InvalidPlan where a strategy's plan loses something.
     """
+    if not isinstance(tape, Tape):
+        raise InvalidInput(f"compile reads a Tape, not {type(tape).__module__}.{type(tape).__name__}; a blocking handle goes with playhead.sync.compile.")
     budget = _checked_budget(budget)
     strategy = _checked_strategy(strategy)
     joined = checked_injections(injections)
@@ -52,7 +54,8 @@ async def compile(
         over_budget = _with_facts(exc, budget, injected)
         if not dry_run:
             raise over_budget from exc
-        plan = (await tape.read(tail_tokens=budget.room)).keep((), reason=over_budget.message)
+        units = await tape.read(tail_tokens=budget.room)
+        plan = units.plan([("omitted", over_budget.message)] * len(units), unread=over_budget.message)
     if not dry_run and plan.state is not None:
         tape.states[strategy_name(strategy)] = plan.state
     return Prompt(
@@ -116,7 +119,12 @@ def _with_facts(error: OverBudgetError, budget: Budget, injected: int) -> OverBu
 
 def planned(units: Units, *, strategy: Strategy, budget: Budget, state: object = None) -> Plan:
     """Return the strategy's plan for loaded units, proved: nothing lost, repeated or reordered, and it fits."""
-    plan = strategy.plan(units, budget=budget, state=state)
+    try:
+        plan = strategy.plan(units, budget=budget, state=state)
+    except PlayheadError:
+        raise
+    except Exception as exc:
+        raise InvalidPlan(f"Strategy {strategy_name(strategy)} failed with {type(exc).__name__}: {exc}") from exc
     if not isinstance(plan, Plan):
         raise InvalidPlan(f"Strategy {strategy_name(strategy)} returned {type(plan).__name__}, not a Plan; build it with units.keep(...) or units.plan(...).")
     if plan.units is not units:

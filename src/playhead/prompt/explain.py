@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
+from playhead.entry.entry import TapeEntry
 from playhead.view.plan import Form, Plan, Span
 from playhead.view.units import Hidden
 
@@ -50,14 +51,20 @@ class Explanation(Sequence[Row]):
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    def why(self, entry: int) -> str:
+    def why(self, entry: int | TapeEntry) -> str:
         """Return what became of one entry: its form and the reason, in a sentence."""
+        return self._why(entry.id if isinstance(entry, TapeEntry) else entry)
+
+    def _why(self, entry: int) -> str:
         for span in self.plan.spans:
             if any(entry in u.ids for u in span.units):
                 return f"{span.form}: {span.reason}; {span.how}" if span.how else f"{span.form}: {span.reason}"
         for hidden in self.plan.units.hidden:
             if hidden.id == entry:
                 return f"not shown: {hidden.reason}"
+        before, noted = self.plan.units.before, any(u.kind == "note" for s in self.plan.spans if s.is_shown for u in s.units)
+        if before is not None and before.id == entry and noted:
+            return f"raw: its state is the note left at {before.name}"
         for span in self.plan.spans:
             if not span.units and span.first <= entry <= span.last:
                 return f"{span.form}: {span.reason}"
@@ -81,7 +88,7 @@ def merged(rows: Iterable[Row]) -> list[Row]:
     joined: list[Row] = []
     for row in rows:
         last = joined[-1] if joined else None
-        if last and (last.form, last.reason) == (row.form, row.reason):
+        if last and last.count and row.count and (last.form, last.reason) == (row.form, row.reason):
             tokens = None if last.tokens is None or row.tokens is None else last.tokens + row.tokens
             joined[-1] = replace(last, first=last.first or row.first, last=row.last or last.last, count=last.count + row.count, tokens=tokens)
         else:

@@ -7,7 +7,8 @@ from hashlib import sha256
 from typing import Any
 
 from playhead.entry import codec
-from playhead.entry.message import Message, Part, Text, message_to_json, part_to_json, system
+from playhead.entry.message import Message, Part, Text, system
+from playhead.entry.payload import message_to_json, part_to_json
 from playhead.errors import OverBudgetError
 from playhead.prompt.budget import Budget
 from playhead.prompt.diff import PromptDiff, diff
@@ -33,7 +34,7 @@ class Provenance:
     sources: tuple[Source, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Prompt:
     """What the model sees: messages in order, compiled from a tape within a budget.
 
@@ -52,6 +53,9 @@ class Prompt:
     counter: Counter
     injections: tuple[Injection, ...] = ()
     over_budget: OverBudgetError | None = None
+
+    def __repr__(self) -> str:
+        return f"Prompt(tape={self.tape!r}, strategy={self.strategy!r}, messages={len(self.messages)}, tokens={self.stats.total} of {self.budget.room})"
 
     @property
     def digest(self) -> str:

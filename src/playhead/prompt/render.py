@@ -16,9 +16,7 @@ SourceKind = Literal["raw", "note", "summary", "trimmed", "injection", "selector
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where one message of a prompt comes from: entries by uid, a summary or the selectors that trimmed it,
-    an injection, or the selector that made it up, by name.
-    """
+    """Where one message of a prompt comes from: entries by uid; by name a summary, an injection, or the selector that trimmed or made it."""
 
     kind: SourceKind
     uids: tuple[str, ...] = ()

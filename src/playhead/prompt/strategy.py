@@ -21,6 +21,7 @@ class Need:
 class Strategy(Protocol):
     """Decides what the model sees: a pure function from loaded units and a budget to a plan.
 
+    The budget it is given is what injections and the provider's frame leave: its `room` is the room for the plan.
     A strategy may also have `need(*, budget, state) -> Need`; without it the tail is loaded up to the budget.
     """
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import freeze_dict
-from playhead.entry.message import Message, message_to_entries
+from playhead.entry.message import Message
+from playhead.entry.payload import message_to_entries
 
 
 def chat_entries(

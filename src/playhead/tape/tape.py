@@ -9,7 +9,8 @@ from typing import Any
 
 from playhead.entry.entry import ANCHOR, EVENT, TapeEntry, event_name, stamped
 from playhead.entry.frozen import FrozenDict, freeze_dict
-from playhead.entry.message import Message, message_to_entries
+from playhead.entry.message import Message
+from playhead.entry.payload import message_to_entries
 from playhead.errors import Conflict, InvalidInput, NoAnchors, ReadOnly, TapeNotScoped
 from playhead.store.adapt import adapt
 from playhead.store.protocol import IDEMPOTENCY_KEY, AsyncTapeStore, Head, TapeStore, WholeStore
@@ -343,6 +344,8 @@ def handoff_entries(name: str, state: Mapping[str, object] | None, meta: Mapping
     """Return the two entries of a handoff: the anchor, and the event that tells of it."""
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"An anchor's name is a non-empty text, not {name!r}.")
+    if state is not None and not isinstance(state, Mapping):
+        raise InvalidInput(f"An anchor's state is a mapping such as {{'summary': ...}}, not {type(state).__name__}.")
     beside = {**meta, IDEMPOTENCY_KEY: f"{meta[IDEMPOTENCY_KEY]}:handoff"} if IDEMPOTENCY_KEY in meta else meta
     return TapeEntry.anchor(name, state, **meta), TapeEntry.event("handoff", {"name": name, "state": state or {}}, **beside)
 

@@ -46,12 +46,12 @@ class TapeContext:
     state: dict[str, Any] = field(default_factory=dict)
 
 
-def default_tape_context(*, anchor_state: bool = True, state: dict[str, Any] | None = None) -> TapeContext:
-    """Return the full reading: messages, tool calls with their results, anchors; behind the newest anchor.
+def default_tape_context(*, anchor: AnchorChoice = LAST_ANCHOR, anchor_state: bool = True, state: dict[str, Any] | None = None) -> TapeContext:
+    """Return the full reading: messages, tool calls with their results, anchors; behind the newest anchor, or `anchor`.
 
     With `anchor_state` the state of the anchor that reading starts behind comes first, as a note from a user.
     """
-    return TapeContext(select=DEFAULT if anchor_state else Projection(name=DEFAULT.name, shown=DEFAULT.shown), state={} if state is None else state)
+    return TapeContext(anchor=anchor, select=DEFAULT if anchor_state else Projection(name=DEFAULT.name, shown=DEFAULT.shown), state={} if state is None else state)
 
 
 def projection_of(context: TapeContext) -> Projection | None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, EVENT, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry, event_name
-from playhead.entry.message import Message, Part, Text, ToolCall, ToolResult, assistant, message_from_payload, results_from_payload, turn_from_payload, user
+from playhead.entry.message import Message, Part, Text, ToolCall, ToolResult, assistant, user
+from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
 from playhead.view.tokens import Counter, message_tokens
 
 BOOTSTRAP = "session/start"

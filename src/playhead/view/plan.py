@@ -58,7 +58,7 @@ def span_of(units: Iterable[Unit], *, form: Form, reason: str, how: str | None =
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Units(Sequence[Unit]):
     """What was loaded of a view, in order, and what is known of the rest.
 
@@ -90,6 +90,9 @@ class Units(Sequence[Unit]):
     def __iter__(self) -> Iterator[Unit]:
         return iter(self.units)
 
+    def __repr__(self) -> str:
+        return f"Units({len(self.units)} units, {self.tokens} tokens)"
+
     @property
     def tokens(self) -> int:
         """The price of everything that was loaded."""
@@ -104,8 +107,15 @@ class Units(Sequence[Unit]):
         return index
 
     def keep(self, kept: Iterable[Unit], *, reason: str, kept_reason: str = "fits", state: object = None) -> Plan:
-        """Return the plan that shows `kept` raw and leaves out every other unit for `reason`."""
-        chosen = {id(u) for u in kept}
+        """Return the plan that shows `kept` raw, with what the view opens with, and leaves out every other unit for `reason`.
+
+        Raises InvalidPlan for what is no unit of this view.
+        """
+        own, chosen = {id(u) for u in self.units}, {id(u) for u in self.units[: self.lead]}
+        for unit in kept:
+            if id(unit) not in own:
+                raise InvalidPlan(f"keep takes units of this view, such as units[-10:], not {type(unit).__name__}.")
+            chosen.add(id(unit))
         return self.plan([("raw", kept_reason) if id(u) in chosen else ("omitted", reason) for u in self.units], unread=reason, state=state)
 
     def plan(self, choices: Sequence[tuple[Form, str]], *, unread: str, state: object = None) -> Plan:
@@ -136,7 +146,7 @@ def _unread_span(gap: Gap, reason: str) -> Span:
     return Span(form="omitted", reason=reason, first=gap.first, last=gap.last, count=gap.count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """Which form each part of a view takes in the prompt: spans in order, over the units they divide.
 
@@ -164,6 +174,9 @@ class Plan:
             _check_span(span, self.units.counter)
         if room is not None and self.tokens > room:
             raise OverBudgetError(needed=self.tokens, room=room, what="The plan")
+
+    def __repr__(self) -> str:
+        return f"Plan(spans={len(self.spans)}, units={len(self.units)}, tokens={self.tokens})"
 
     def _check_tiling(self) -> None:
         planned = [u for span in self.spans for u in span.units]

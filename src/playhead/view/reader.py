@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name
-from playhead.errors import InvalidInput
+from playhead.errors import InvalidInput, SelectorError
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.query import TapeQuery
 from playhead.view.context import LAST_ANCHOR, TapeContext, pipe_of, projection_of
@@ -255,6 +255,8 @@ class TapeReader:
         seen = visible(entries)
         picked = await pick(context.select, seen, context)
         built = selected_units(picked, seen, selector=selector_name(context.select), counter=counter)
+        if picked and not built.units and built.hidden:
+            raise SelectorError(selector_name(context.select), f"returned nothing that is a message: {built.hidden[0].reason}")
         unseen = tuple(Hidden(id=e.id, kind=e.kind, reason="meta.context is False") for e in entries if e.meta.get("context") is False)
         return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen), key=_id)), lead=_leading(built.units))
 

@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from playhead.entry.entry import MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
-from playhead.entry.message import Message, message_from_payload, results_from_payload, turn_from_payload
+from playhead.entry.message import Message
+from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
 from playhead.errors import PlayheadError, SelectorError
 from playhead.view.context import Picked, Select, TapeContext, pipe_of
 from playhead.view.pairing import Built, Pairing

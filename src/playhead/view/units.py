@@ -11,7 +11,7 @@ from playhead.entry.message import Message
 UnitKind = Literal["message", "round", "anchor", "note"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True, repr=False)
 class Unit:
     """One message, or one tool round (a turn with its calls and all their results), or a note; priced.
 
@@ -35,6 +35,9 @@ class Unit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fault", pairing_fault(self.messages))
+
+    def __repr__(self) -> str:
+        return f"Unit({self.kind}, entries {self.first}-{self.last}, {self.tokens} tokens)"
 
     @property
     def first(self) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 from playhead.entry import codec
 from playhead.entry.frozen import FrozenDict
-from playhead.entry.message import NOTHING, ToolCall, arguments_from_json
+from playhead.entry.message import NOTHING, ToolCall
+from playhead.entry.payload import arguments_from_json
 from playhead.wire.encodable import encodable
 from playhead.wire.extras import own
 

@@ -48,6 +48,19 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 """Every format by the name of its provider."""
 
 
+def messages_from(provider: str, body: object, *, model: str | None = None) -> tuple[Message, ...]:
+    """Return the messages a provider's JSON holds: a request, a list of messages, one message, or a reply.
+
+    `body` may be an object of the provider's SDK. Of an OpenAI chat completion the first choice is taken. Reasoning is
+    bound to `model`, by default the one the body names. Raises WireError with its path for what is none.
+    """
+    dumped = getattr(body, "model_dump", None)
+    plain = dumped(exclude_none=True) if callable(dumped) else body
+    if provider == "openai" and isinstance(plain, Mapping) and isinstance(plain.get("choices"), list | tuple) and plain["choices"]:
+        plain = [plain["choices"][0].get("message")]
+    return format_of(provider).load(plain, model=model)  # type: ignore[arg-type]
+
+
 def format_of(provider: str) -> Format:
     """Return the format of a provider; raises InvalidInput, naming those known, for any other name."""
     if provider not in FORMATS:

@@ -11,7 +11,8 @@ import pytest
 from playhead.cli.demo import demo_messages
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry
-from playhead.entry.message import Message, message_to_entries
+from playhead.entry.message import Message
+from playhead.entry.payload import message_to_entries
 from playhead.view.tokens import default_counter
 
 

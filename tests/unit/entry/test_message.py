@@ -4,23 +4,8 @@ from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import FrozenDict, freeze
-from playhead.entry.message import (
-    Media,
-    Message,
-    ProviderItem,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    assistant,
-    message_from_payload,
-    message_to_entries,
-    results_from_payload,
-    system,
-    tool_result_message,
-    turn_from_payload,
-    user,
-)
+from playhead.entry.message import Media, Message, ProviderItem, Text, Thinking, ToolCall, ToolResult, assistant, system, tool_result_message, user
+from playhead.entry.payload import message_from_payload, message_to_entries, results_from_payload, turn_from_payload
 from playhead.errors import InvalidInput
 
 words = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

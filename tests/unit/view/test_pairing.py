@@ -1,7 +1,8 @@
 import pytest
 
 from playhead.entry.entry import TapeEntry, placed, stamped
-from playhead.entry.message import ToolCall, ToolResult, assistant, message_to_entries, tool_result_message, user
+from playhead.entry.message import ToolCall, ToolResult, assistant, tool_result_message, user
+from playhead.entry.payload import message_to_entries
 from playhead.view.pairing import INTERRUPTED
 from playhead.view.projection import DEFAULT, MINIMAL
 from playhead.view.tokens import default_counter

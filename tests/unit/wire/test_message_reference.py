@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from playhead.entry.message import Message, message_from_payload, message_to_entries, results_from_payload, turn_from_payload
+from playhead.entry.message import Message
+from playhead.entry.payload import message_from_payload, message_to_entries, results_from_payload, turn_from_payload
 from playhead.wire.anthropic import BEGINNING, NOTE
 from playhead.wire.rounds import FAILED
 
