@@ -63,8 +63,6 @@ def fresh_ids(draw: st.DrawFn, used: set[str], alphabet: str, longest: int) -> s
     return found
 
 
-# ---- OpenAI Chat -----------------------------------------------------------------------------------------------------
-
 chat_extras = {"x_field": json_values, "annotations": st.lists(json_objects, max_size=1), "audio": st.none()}
 
 
@@ -140,9 +138,6 @@ def chat_speech(draw: st.DrawFn) -> list[dict[str, Any]]:
 def chat_bodies(draw: st.DrawFn) -> dict[str, Any]:
     steps = draw(st.lists(chat_speech() | chat_round(), max_size=5))
     return {"messages": [m for step in steps for m in step]}
-
-
-# ---- Anthropic -------------------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -236,9 +231,6 @@ def _few_marks(body: dict[str, Any]) -> dict[str, Any]:
                     if seen > 4:
                         del b["cache_control"]
     return body
-
-
-# ---- OpenAI Responses ------------------------------------------------------------------------------------------------
 
 
 @st.composite

@@ -101,8 +101,6 @@ def conversations(draw: st.DrawFn) -> list[Message]:
     return [m for step in draw(st.lists(speech() | tool_round(), max_size=6)) for m in step]
 
 
-# ---- conversations in normal form ------------------------------------------------------------------------------------
-
 plain = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).map(lambda t: f"{t}.")
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from playhead import clock
 from playhead.cli.bar import LOOKS, USUAL_WIDTH, Share, bar, legend
 from playhead.cli.files import replaced
+from playhead.cli.hints import command
 from playhead.cli.layout import Column, prose, table
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line
@@ -20,17 +21,16 @@ from playhead.cli.transcript import message_lines
 from playhead.errors import InvalidInput
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
-from playhead.prompt.explain import Explanation, Row
+from playhead.prompt.explain import Explanation, Row, told_entries, told_tokens
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 from playhead.prompt.strategy import Strategy
+from playhead.view.calibration import counter_for
+from playhead.view.plan import Span
 
 OPENAI = "openai"
 """The provider whose body `compile --json` holds where none is named."""
-
-NOTE_FORMS = ("raw", "omitted")
-"""The forms in which a view's leading note, which is no entry of it, may stand."""
 
 ROWS_SHOWN = 24
 """How many rows an explanation shows at each end of a long one."""
@@ -52,7 +52,8 @@ def strategy_of(name: str) -> Strategy:
 async def compiled(args: Namespace, *, dry_run: bool = False) -> Prompt:
     """Return the prompt that the arguments ask for."""
     budget = Budget(max_tokens=args.max_tokens, reserve_for_response=args.reserve)
-    async with existing_tape(args) as tape:
+    counter = None if args.model is None else counter_for(args.model)
+    async with existing_tape(args, counter=counter) as tape:
         return await compile(await viewed_tape(tape, args), budget, strategy=strategy_of(args.strategy), dry_run=dry_run)
 
 
@@ -68,7 +69,8 @@ async def compile_tape(args: Namespace, out: Output) -> int:
     else:
         for message in prompt.messages:
             out.lines(*message_lines(message, width=out.width))
-    out.note(f"{counted(len(prompt.messages), 'message')}, {prompt.stats.total:,} of {prompt.budget.room:,} tokens ({args.strategy}); `playhead explain` says why")
+    used = f"{prompt.stats.total:,} of {prompt.budget.room:,} tokens ({args.strategy}, counted by {prompt.stats.counter})"
+    out.note(f"{counted(len(prompt.messages), 'message')}, {used}; {command('explain', args, view=True)} says why")
     return 0
 
 
@@ -126,21 +128,19 @@ def _provenance(prompt: Prompt) -> dict[str, object]:
     return {"compile_id": prompt.provenance.compile_id, "sources": [asdict(s) for s in prompt.provenance.sources]}
 
 
-# ---- an explanation as text ------------------------------------------------------------------------------------------
-
-
 def _headed(prompt: Prompt, width: int | None) -> Iterator[Text]:
     made, budget = prompt.provenance, prompt.budget
     where = f"behind anchor '{made.anchor}'" if made.anchor else "from its first entry"
     yield from prose(f"tape '{made.tape}' up to entry {made.head:,}, read {where}", width=width, style="bold")
-    yield from prose(f"{made.strategy}, {budget.room:,} tokens for the prompt and {budget.reserve_for_response:,} for the answer", width=width)
+    room = f"{budget.room:,} tokens for the prompt and {budget.reserve_for_response:,} for the answer"
+    yield from prose(f"{made.strategy}, {room}, counted by {prompt.stats.counter}", width=width)
     yield Text("")
 
 
 def explained(explanation: Explanation, *, width: int | None) -> Iterator[Text]:
     """Yield the table of an explanation: what form each part has in the prompt, and why."""
     rows = condensed(explanation.rows)
-    yield from table(COLUMNS, [_cells(r) for r in rows], width=width, styles=[LOOKS.get(r.form, ("", ""))[1] for r in rows])
+    yield from table(COLUMNS, [_cells(r, explanation.plan.spans) for r in rows], width=width, styles=[LOOKS.get(r.form, ("", ""))[1] for r in rows])
 
 
 def condensed(rows: Sequence[Row]) -> list[Row]:
@@ -161,10 +161,8 @@ def condensed(rows: Sequence[Row]) -> list[Row]:
     return [*rows[:ROWS_SHOWN], summed, *rows[-ROWS_SHOWN:]]
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
-    note = "note" if row.form in NOTE_FORMS else ""
-    entries = note if not row.first else str(row.first) if row.first == row.last else f"{row.first}-{row.last}"
-    return row.form, entries, f"{row.count:,}" if row.count else "", "-" if row.tokens is None else f"{row.tokens:,}", row.reason
+def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
+    return row.form, told_entries(row), f"{row.count:,}" if row.count else "", told_tokens(row, spans), row.reason
 
 
 def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
@@ -176,5 +174,5 @@ def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
     yield legend(shares, room=room)
     omitted = [s for s in prompt.plan.spans if not s.is_shown]
     unread = sum(s.count for s in omitted if s.tokens is None)
-    left_out = " and ".join([f"{prompt.stats.omitted:,} tokens"] * bool(prompt.stats.omitted) + [f"{counted(unread, 'entry')} not read"] * bool(unread))
+    left_out = " and ".join([f"{prompt.stats.omitted:,} tokens"] * bool(prompt.stats.omitted) + [f"{counted(unread, 'entry')} not read (?)"] * bool(unread))
     yield from prose(f"{used:,} of {room:,} tokens, {used / room:.0%}" + (f"; left out: {left_out}" if left_out else ""), width=width)

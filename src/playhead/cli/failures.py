@@ -5,26 +5,30 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from argparse import Namespace
 from collections.abc import Mapping
 
+from playhead.cli.hints import command
 from playhead.cli.output import Output
 from playhead.cli.parser import UsageError
 from playhead.cli.plain import plain_json
 from playhead.entry import codec
-from playhead.errors import AnchorNotFound, NoAnchors, PlayheadError, StoreUnavailable
+from playhead.errors import AnchorNotFound, InvalidInput, OverBudgetError, PlayheadError, StoreUnavailable, UnreadableFile
 
 DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
 
-DEBUG = "PLAYHEAD_DEBUG"
-ADVICE: Mapping[type[PlayheadError], str] = {
-    AnchorNotFound: "`playhead anchors` lists those there are; --anchor none reads the whole tape.",
-    NoAnchors: "`playhead handoff` leaves one; --anchor none reads the whole tape.",
+TRACEBACK = "PLAYHEAD_TRACEBACK"
+SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
+    UnreadableFile: ((" with format=", " with --format"),),
+    OverBudgetError: (("raise max_tokens, lower the reserve", "raise --max-tokens, lower --reserve"),),
+    InvalidInput: (("max_tokens", "--max-tokens"), ("reserve_for_response", "--reserve")),
 }
+"""What the library calls its arguments, and what they are called on the command line."""
 
 
-def report(failure: BaseException, out: Output) -> int:
-    """Say on standard error why a command failed and return its exit code."""
+def report(failure: BaseException, out: Output, args: Namespace | None = None) -> int:
+    """Say on standard error why a command failed and return its exit code; `args` are its arguments where they were read."""
     failure = _innermost(failure)
     if isinstance(failure, BrokenPipeError):
         _let_go_of_stdout()
@@ -36,9 +40,9 @@ def report(failure: BaseException, out: Output) -> int:
         _say("usage", f"{failure}; see {failure.command} --help", {"command": failure.command}, out)
         return MISUSED
     error = _told(failure)
-    if os.environ.get(DEBUG):
+    if os.environ.get(TRACEBACK, "0") != "0":
         traceback.print_exception(failure)
-    _say(error.kind, error.message + _advice(error), error.details, out)
+    _say(error.kind, _spoken(error) + _advice(error, args), error.details, out)
     return FAILED
 
 
@@ -50,9 +54,19 @@ def _say(kind: str, message: str, details: dict[str, object], out: Output) -> No
         out.note(f"error: {message}")
 
 
-def _advice(error: PlayheadError) -> str:
+def _spoken(error: PlayheadError) -> str:
+    """Return an error's message with the options' names for the library's arguments."""
+    message = error.message
+    for called, option in next((words for kind, words in SPOKEN.items() if isinstance(error, kind)), ()):
+        message = message.replace(called, option)
+    return message
+
+
+def _advice(error: PlayheadError, args: Namespace | None) -> str:
     """Return what to do on the command line about an error whose message does not say it."""
-    return next((f" {advice}" for kind, advice in ADVICE.items() if isinstance(error, kind)), "")
+    if args is None or not isinstance(error, AnchorNotFound):
+        return ""
+    return f" {command('anchors', args)} lists those there are; --anchor none reads the whole tape."
 
 
 def _innermost(failure: BaseException) -> BaseException:
@@ -71,7 +85,7 @@ def _told(failure: BaseException) -> PlayheadError:
         return StoreUnavailable(f"Reading or writing failed: {failure.strerror or failure}; check where the output goes, and the free space.")
     if isinstance(failure, MemoryError):
         return PlayheadError("memory", "There is not enough memory for this; read less at once, or free some.")
-    return PlayheadError("internal", f"Unexpected {type(failure).__name__}: {failure}; this is a defect, please report it ({DEBUG}=1 shows where it happened).")
+    return PlayheadError("internal", f"Unexpected {type(failure).__name__}: {failure}; this is a defect, please report it with this line; {TRACEBACK}=1 shows where it happened.")
 
 
 def _let_go_of_stdout() -> None:

@@ -1,79 +1,169 @@
-"""The command that imports: recorded conversations from files onto a tape."""
+"""The command that imports: recorded conversations from files and folders onto tapes."""
 
 from __future__ import annotations
 
+import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from playhead.cli.hints import command
 from playhead.cli.output import Output, counted, listed
 from playhead.cli.plain import one_line
-from playhead.cli.store_choice import written_tape
+from playhead.cli.store_choice import written_store
+from playhead.errors import FileMissing, UnreadableFile
+from playhead.importers.detect import checked_format
 from playhead.importers.driver import import_file
+from playhead.importers.folder import files_below, places_of
 from playhead.importers.report import ImportReport, Progress
+from playhead.store.protocol import WholeStore
+from playhead.tape.tape import Tape, tape_name
 
 NAMED = 5
-"""How many warnings are printed, and how many unreadable lines one of them names."""
+"""How many warnings are printed, and how many unreadable lines or skipped files one of them names."""
+
+CONVERSATION = "conversation/"
+"""How the anchors of a file's conversations are called."""
 
 LONG = 8 << 20
 """From which size, in bytes, a file's import shows a progress bar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """One file and what its import did."""
+class Wanted:
+    """A file that is to be imported, onto which tape; one found in a folder may be no conversation at all."""
 
     file: str
+    tape: str
+    in_folder: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """One file, what its import did, and how many entries its tape had before and has now."""
+
+    file: str
+    tape: str
     report: ImportReport
+    before: int
+    entries: int
+
+
+@dataclass(slots=True)
+class Done:
+    """What the command did so far."""
+
+    imported: list[Imported] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
 async def import_files(args: Namespace, out: Output) -> int:
-    """Add recorded conversations to a tape, one file after the other."""
-    done: list[Imported] = []
+    """Add recorded conversations to tapes, one file after the other."""
+    checked_format(args.format)
+    done = Done()
     try:
-        async with written_tape(args) as tape:
-            for file in args.files:
-                with _progress(file, out) as told:
-                    report = await import_file(file, into=tape, format=args.format, strict=args.strict, progress=told)
-                done.append(Imported(file=file, report=report))
-                _tell(done[-1], args, out)
+        async with written_store(args) as store:
+            for wanted in _wanted(args):
+                await _import(wanted, args, store, done, out)
     finally:
-        if out.as_json and done:
+        if out.as_json and (done.imported or done.skipped):
             out.json(_json(args.tape, done))
+        elif done.skipped:
+            out.warn(one_line(f"{counted(len(done.skipped), 'file')} skipped: {_few([f'{file} ({why})' for file, why in done.skipped])}"))
+    if not done.imported:
+        raise UnreadableFile(listed([*args.files, *(args.tools or ())]), "no file in it is a conversation of a known format")
     return 0
 
 
-def _tell(imported: Imported, args: Namespace, out: Output) -> None:
+def _wanted(args: Namespace) -> Iterator[Wanted]:
+    """Yield the files in order: those named, those in the folders named, and those in the places of tools."""
+    for file in args.files:
+        tape_name(args.tape)
+        if Path(file).is_dir():
+            yield from _in_folder(Path(file), args.tape)
+        else:
+            yield Wanted(file=file, tape=args.tape)
+    for tool in dict.fromkeys(args.tools or ()):
+        for place in places_of(tool, environment=os.environ, home=Path("~").expanduser()):
+            yield from _in_folder(place, tool if args.tape is None else args.tape)
+
+
+def _in_folder(folder: Path, prefix: str) -> Iterator[Wanted]:
+    yield from (Wanted(file=str(found.path), tape=f"{prefix}/{found.name}", in_folder=True) for found in files_below(folder))
+
+
+async def _import(wanted: Wanted, args: Namespace, store: WholeStore, done: Done, out: Output) -> None:
+    tape = Tape(store, wanted.tape)
+    before = (await tape.head()).id
+    with _progress(wanted.file, out) as told:
+        try:
+            report = await import_file(wanted.file, into=tape, format=args.format, strict=args.strict, progress=told)
+        except (UnreadableFile, FileMissing) as exc:
+            if not wanted.in_folder or getattr(exc, "line", None) is not None:
+                raise
+            done.skipped.append((wanted.file, exc.why))
+            return
+    done.imported.append(Imported(file=wanted.file, tape=wanted.tape, report=report, before=before, entries=(await tape.head()).id))
+    _tell(done.imported[-1], out)
+    if report.conversations > 1 and not out.as_json:
+        out.note(one_line(await _in_view(tape, done.imported[-1], args)))
+
+
+def _tell(imported: Imported, out: Output) -> None:
     report, file = imported.report, imported.file
     if not out.as_json:
         known = f", {report.known:,} known already" if report.known else ""
-        out.write(one_line(f"{file}: {counted(report.added, 'entry')} added to tape '{args.tape}'{known} ({report.format})"))
+        out.write(one_line(f"{file}: {counted(report.added, 'entry')} added to tape '{imported.tape}'{known} ({report.format}){_beginning(imported)}; it has {imported.entries:,} now"))
     for warning in report.warnings[:NAMED]:
         out.warn(one_line(f"{file}: {warning}"))
     if len(report.warnings) > NAMED:
         out.warn(f"{file}: {counted(len(report.warnings) - NAMED, 'more warning')}; --json lists them all")
     if report.unreadable:
-        out.warn(one_line(f"{file}: {_lines(report)} could not be read and {'is' if len(report.unreadable) == 1 else 'are'} kept raw"))
+        lines = _few([f"line {line} ({why})" for line, why in report.unreadable])
+        out.warn(one_line(f"{file}: {lines} could not be read and {'is' if len(report.unreadable) == 1 else 'are'} kept raw"))
 
 
-def _lines(report: ImportReport) -> str:
-    """Return which lines were not read and why, the first few by number."""
-    named = [f"line {line} ({why})" for line, why in report.unreadable[:NAMED]]
-    more = len(report.unreadable) - len(named)
-    return listed([*named, f"{more:,} more"] if more > 0 else named)
+def _beginning(imported: Imported) -> str:
+    """Return what an import left on an empty tape besides the file's entries."""
+    more = imported.entries - imported.before - imported.report.added
+    return f", behind the anchor it starts with ({counted(more, 'entry')})" if not imported.before and more > 0 else ""
 
 
-def _json(tape: str, done: Sequence[Imported]) -> dict[str, object]:
+async def _in_view(tape: Tape, imported: Imported, args: Namespace) -> str:
+    """Say which of a file's conversations is in view, and how another one is read."""
+    count = imported.report.conversations
+    anchors = [a.name for a in await tape.anchors(count) if a.name.startswith(CONVERSATION)]
+    told = f"{imported.file} holds {counted(count, 'conversation')}"
+    if len(anchors) < 2:
+        return f"{told}."
+    there = Namespace(tape=tape.name, store=args.store)
+    return f"{told}, each behind an anchor; in view is the last, {anchors[-1]}. {command('compile', there, '--anchor', anchors[-2], '--until', anchors[-1])} reads the one before."
+
+
+def _few(things: list[str]) -> str:
+    """Return the first few of some things, and how many more there are."""
+    more = len(things) - NAMED
+    return listed([*things[:NAMED], f"{more:,} more"] if more > 0 else things)
+
+
+def _json(tape: str | None, done: Done) -> dict[str, object]:
     return {
         "tape": tape,
-        "added": sum(d.report.added for d in done),
-        "known": sum(d.report.known for d in done),
-        "unreadable": [{"file": d.file, "line": line, "why": why} for d in done for line, why in d.report.unreadable],
-        "warnings": [{"file": d.file, "warning": w} for d in done for w in d.report.warnings],
-        "files": [{"file": d.file, "format": d.report.format, "conversations": d.report.conversations, "added": d.report.added, "known": d.report.known} for d in done],
+        "added": sum(d.report.added for d in done.imported),
+        "known": sum(d.report.known for d in done.imported),
+        "unreadable": [{"file": d.file, "line": line, "why": why} for d in done.imported for line, why in d.report.unreadable],
+        "warnings": [{"file": d.file, "warning": w} for d in done.imported for w in d.report.warnings],
+        "skipped": [{"file": file, "why": why} for file, why in done.skipped],
+        "files": [_file(d) for d in done.imported],
     }
+
+
+def _file(done: Imported) -> dict[str, object]:
+    report = done.report
+    counts = {"added": report.added, "known": report.known, "entries": done.entries}
+    return {"file": done.file, "tape": done.tape, "format": report.format, "conversations": report.conversations, **counts}
 
 
 @contextmanager

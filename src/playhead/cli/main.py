@@ -13,6 +13,7 @@ from playhead.cli.parser import COMMANDS, UsageError, build_parser, parse
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit code; nothing is raised."""
     words = list(sys.argv[1:] if argv is None else argv)
+    args = None
     try:
         args = parse(words)
         if args.command is None:
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse has printed its help.
         return done.code if isinstance(done.code, int) else 0
     except BaseException as failure:  # noqa: BLE001 - the last place where a failure can be told
-        return _failed(failure, as_json="--json" in words)
+        return _failed(failure, args, as_json="--json" in words)
 
 
 def _run(args: Namespace) -> int:
@@ -45,11 +46,11 @@ async def _awaited(command: Coroutine[object, object, int]) -> int:
     return await command
 
 
-def _failed(failure: BaseException, *, as_json: bool) -> int:
+def _failed(failure: BaseException, args: Namespace | None, *, as_json: bool) -> int:
     from playhead.cli.failures import report  # noqa: PLC0415
     from playhead.cli.output import Output  # noqa: PLC0415
 
-    return report(failure, Output(as_json=as_json))
+    return report(failure, Output(as_json=as_json), args)
 
 
 def _say(text: str) -> int:

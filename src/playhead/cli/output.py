@@ -44,8 +44,6 @@ class Output:
         self.width = _columns(self._stdout)
         self._console: PlainConsole | None = None
 
-    # ---- standard output ---------------------------------------------------------------------------------------------
-
     def write(self, text: str) -> None:
         """Print text as it is, one newline behind it."""
         self._out().write(plain(text) + "\n")
@@ -108,8 +106,6 @@ class Output:
         if self._stdout is None:
             raise StoreUnavailable("Standard output is closed; there is nowhere to print to.")
         return self._stdout
-
-    # ---- standard error ----------------------------------------------------------------------------------------------
 
     def note(self, text: str) -> None:
         """Say something beside the output, on one line of standard error."""

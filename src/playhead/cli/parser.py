@@ -18,6 +18,20 @@ DIGITS = 15
 """How long a number may be: within what a store takes as an entry's id."""
 
 ROLES = ("user", "assistant", "system")
+SHOWN = 50
+"""How many entries `show` prints where nothing says which."""
+
+MAX_TOKENS, RESERVE = 100_000, 4_000
+CARRIED = {
+    "max_tokens": ("--max-tokens", MAX_TOKENS),
+    "reserve": ("--reserve", RESERVE),
+    "strategy": ("--strategy", STRATEGIES[0]),
+    "model": ("--model", None),
+    "anchor": ("--anchor", "last"),
+    "until": ("--until", None),
+    "at": ("--at", None),
+}
+"""The options that say what is compiled, with their defaults: a hint of another command repeats them."""
 
 STORES = """\
 Tapes are kept in the store that --store names, else in $PLAYHEAD_STORE, else in
@@ -44,13 +58,17 @@ class Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One command: what it says of itself, its arguments, and the module and function that run it."""
+    """One command: what it says of itself, its arguments, and the module and function that run it.
+
+    `fault` says what is wrong with arguments that do not go together.
+    """
 
     name: str
     about: str
     module: str
     function: str
     add: Callable[[Parser], None]
+    fault: Callable[[argparse.Namespace], str | None] = lambda _: None
 
 
 def build_parser() -> Parser:
@@ -61,7 +79,7 @@ def build_parser() -> Parser:
     for command in COMMANDS.values():
         sub = commands.add_parser(command.name, help=command.about, description=command.about[0].upper() + command.about[1:] + ".", allow_abbrev=False)
         command.add(sub)
-        sub.add_argument("--store", metavar="URL", type=_spoken, help="where tapes are kept: memory:, sqlite:///relative.db, sqlite:////absolute.db")
+        sub.add_argument("--store", metavar="URL", type=_spoken, help="where tapes are kept: sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY")
         sub.add_argument("--json", action="store_true", help="print one JSON object instead of text; errors too, on stderr")
     return parser
 
@@ -75,6 +93,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     args, unknown = build_parser().parse_known_args(argv)
     if unknown:
         raise UsageError(f"unknown arguments: {' '.join(unknown)}", command=" ".join(filter(None, ("playhead", args.command))))
+    if args.command is not None and (fault := COMMANDS[args.command].fault(args)):
+        raise UsageError(fault, command=f"playhead {args.command}")
     return args
 
 
@@ -114,10 +134,18 @@ def _kinds(parser: Parser) -> None:
 
 
 def _add_import(parser: Parser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a recorded conversation")
-    _tape(parser)
-    parser.add_argument("--format", default="auto", type=_spoken, help="what the files are: auto (default), claude-code, openai-chat")
+    parser.add_argument("files", metavar="FILE", nargs="*", type=_filled, help="a recorded conversation, or a folder of such")
+    parser.add_argument("--tape", metavar="NAME", type=_spoken, help="the tape; for a folder, what the names of the tapes of its files begin with")
+    parser.add_argument("--claude-code", dest="tools", action="append_const", const="claude-code", help="every session that Claude Code keeps, each onto a tape of its own")
+    parser.add_argument("--codex", dest="tools", action="append_const", const="codex", help="every session that Codex keeps, each onto a tape of its own")
+    parser.add_argument("--format", default="auto", type=_spoken, help="what the files are: auto (default), claude-code, openai-chat, ...; a name that is none lists all")
     parser.add_argument("--strict", action="store_true", help="write nothing and exit with 1 where a line cannot be read (else it is kept raw, with a warning)")
+
+
+def _import_fault(args: argparse.Namespace) -> str | None:
+    if not args.files and not args.tools:
+        return "name a FILE or a folder, or give --claude-code or --codex"
+    return "the following arguments are required: --tape" if args.files and args.tape is None else None
 
 
 def _add_append(parser: Parser) -> None:
@@ -151,8 +179,11 @@ def _add_show(parser: Parser) -> None:
     _tape(parser)
     _kinds(parser)
     edge = parser.add_mutually_exclusive_group()
+    edge.add_argument("--all", action="store_true", help=f"all of them; without it the text ends with a tape's last {SHOWN}")
     edge.add_argument("--first", metavar="N", type=_number(least=1), help="only the first N")
     edge.add_argument("--last", metavar="N", type=_number(least=1), help="only the last N")
+    parser.add_argument("--shown", action="store_true", help="only entries that a model is shown something of, read behind the newest anchor")
+    _until(parser)
     parser.add_argument("--after", metavar="ID", type=_number(least=0), default=0, help="only entries behind this one")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--full", action="store_true", help="do not shorten long texts")
@@ -173,11 +204,11 @@ def _add_search(parser: Parser) -> None:
 
 def _add_compile(parser: Parser) -> None:
     _reading(parser, anchor="last")
-    parser.add_argument("--max-tokens", metavar="N", type=_number(least=0), default=100_000, help="the model's whole window (default: 100000)")
-    parser.add_argument("--reserve", metavar="M", type=_number(least=0), default=4_000, help="what of it is kept for the answer (default: 4000)")
-    parser.add_argument("--strategy", choices=STRATEGIES, default="passthrough", help="how the view is made to fit (default: passthrough)")
+    parser.add_argument("--max-tokens", metavar="N", type=_number(least=0), default=MAX_TOKENS, help=f"the model's whole window (default: {MAX_TOKENS})")
+    parser.add_argument("--reserve", metavar="M", type=_number(least=0), default=RESERVE, help=f"what of it is kept for the answer (default: {RESERVE})")
+    parser.add_argument("--strategy", choices=STRATEGIES, default=STRATEGIES[0], help="how the view is made to fit (default: passthrough)")
     parser.add_argument("--for", dest="provider", choices=PROVIDERS, help="print this provider's request body")
-    parser.add_argument("--model", metavar="M", type=_spoken, help="the model it is for: signed reasoning goes only to the one that made it")
+    parser.add_argument("--model", metavar="M", type=_spoken, help="the model it is for: tokens are counted as it does, signed reasoning goes only to the one that made it")
 
 
 def _add_explain(parser: Parser) -> None:
@@ -197,7 +228,12 @@ def _add_export(parser: Parser) -> None:
 def _reading(parser: Parser, *, anchor: str) -> None:
     _tape(parser)
     parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=_spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {anchor})")
+    _until(parser)
     parser.add_argument("--at", metavar="ID", type=_number(least=1), help="read the tape as it was when this entry was its last")
+
+
+def _until(parser: Parser) -> None:
+    parser.add_argument("--until", metavar="NAME", type=_spoken, help="read the tape as it was before the newest anchor NAME")
 
 
 def _add_info(parser: Parser) -> None:
@@ -211,11 +247,11 @@ def _add_demo(parser: Parser) -> None:
 COMMANDS = {
     command.name: command
     for command in (
-        Command(name="import", about="add recorded conversations to a tape", module="importing", function="import_files", add=_add_import),
+        Command(name="import", about="add recorded conversations to a tape", module="importing", function="import_files", add=_add_import, fault=_import_fault),
         Command(name="append", about="add one message, event or entry to a tape", module="writing", function="append", add=_add_append),
         Command(name="handoff", about="start a new phase behind an anchor with its state", module="writing", function="handoff", add=_add_handoff),
         Command(name="ls", about="list the tapes", module="reading", function="ls", add=_add_ls),
-        Command(name="show", about="print the entries of a tape", module="reading", function="show", add=_add_show),
+        Command(name="show", about="print the entries of a tape", module="showing", function="show", add=_add_show),
         Command(name="info", about="say what a tape holds", module="reading", function="info", add=_add_info),
         Command(name="anchors", about="list the anchors of a tape", module="reading", function="anchors", add=_add_anchors),
         Command(name="search", about="find the entries that hold a text", module="reading", function="search", add=_add_search),

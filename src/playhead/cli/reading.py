@@ -1,21 +1,19 @@
-"""The commands that read: ls, show, info, anchors, search."""
+"""The commands that read: ls, info, anchors, search."""
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections import deque
-from collections.abc import AsyncIterator
 from dataclasses import asdict
 
 from rich.text import Text
 
+from playhead.cli.hints import command
 from playhead.cli.layout import Column, table
-from playhead.cli.output import Output, counted, listed
+from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line
 from playhead.cli.store_choice import chosen_store, existing_tape, is_absent, shown_url
-from playhead.cli.transcript import entry_lines, found_lines, moment, whole_entry_lines
+from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
-from playhead.entry.entry import TapeEntry
 from playhead.entry.lines import entry_to_json
 from playhead.tape.tape import Tape, TapeInfo
 
@@ -32,9 +30,9 @@ async def ls(args: Namespace, out: Output) -> int:
     if out.as_json:
         out.json({"store": url, "tapes": [_facts(t) for t in tapes]})
     elif not tapes:
-        out.note(f"{url} has no tapes yet; `playhead import FILE --tape NAME` or `playhead append --tape NAME TEXT` makes one.")
+        out.note(f"{url} has no tapes yet; {command('import', args, 'FILE', '--tape', 'NAME')} or {command('append', args, '--tape', 'NAME', 'TEXT')} makes one.")
     else:
-        columns = (Column(heading="entries", is_number=True), Column(heading="anchors", is_number=True), Column(heading="last written"), Column(heading="tape"))
+        columns = (Column(heading="entries", is_number=True), Column(heading="anchors", is_number=True), Column(heading="last entry"), Column(heading="tape"))
         out.lines(*table(columns, [(f"{t.entries:,}", f"{t.anchors:,}", moment(t.last_date), t.name) for t in tapes], width=out.width))
     return 0
 
@@ -57,8 +55,8 @@ async def info(args: Namespace, out: Output) -> int:
         ("tape", facts.name),
         ("store", shown_url(args)),
         ("entries", f"{facts.entries:,}"),
-        ("first", moment(facts.first_date)),
-        ("last", moment(facts.last_date)),
+        ("first entry", moment(facts.first_date)),
+        ("last entry", moment(facts.last_date)),
         ("anchors", f"{facts.anchors:,}"),
         ("last anchor", f"{facts.last_anchor or 'none'}{since}"),
         ("last run", "none recorded" if facts.last_token_usage is None else f"{facts.last_token_usage:,} tokens{cached}"),
@@ -76,45 +74,11 @@ async def anchors(args: Namespace, out: Output) -> int:
     if out.as_json:
         out.json({"tape": args.tape, "anchors": [{"id": a.id, "name": a.name, "date": a.date, "state": a.state} for a in found]})
     elif not found:
-        out.note(f"Tape '{args.tape}' has no anchors; `playhead handoff NAME --tape {args.tape}` leaves one.")
+        out.note(f"Tape '{args.tape}' has no anchors; {command('handoff', args, 'NAME')} leaves one.")
     else:
         columns = (Column(heading="entry", is_number=True), Column(heading="written"), Column(heading="anchor", most=NAME_MOST), Column(heading="state", is_cut=True))
         out.lines(*table(columns, [(str(a.id), moment(a.date), a.name, as_json(a.state) if a.state else "") for a in found], width=out.width))
     return 0
-
-
-async def show(args: Namespace, out: Output) -> int:
-    """Print the entries of a tape."""
-    async with existing_tape(args) as tape:
-        entries = _asked(tape, args)
-        if out.as_json:
-            await out.json_with_list({"tape": args.tape}, key="entries", items=(entry_to_json(e) async for e in entries))
-            return 0
-        shown, lines = 0, whole_entry_lines if args.full else entry_lines
-        async for entry in entries:
-            shown += 1
-            if args.raw:
-                out.json(entry_to_json(entry))
-            else:
-                out.lines(*lines(entry, width=out.width))
-    if not shown:
-        of = f" of kind {listed(args.kinds)}" if args.kinds else ""
-        behind = f" behind entry {args.after}" if args.after else ""
-        out.note(f"Tape '{args.tape}' has no entry{of}{behind}.")
-    return 0
-
-
-async def _asked(tape: Tape, args: Namespace) -> AsyncIterator[TapeEntry]:
-    query = tape.query().kinds(*args.kinds).after(args.after)
-    if args.last is None:
-        async for entry in query if args.first is None else query.limit(args.first):
-            yield entry
-        return
-    newest: deque[TapeEntry] = deque()
-    async for entry in query.newest_first().limit(args.last):
-        newest.appendleft(entry)
-    for entry in newest:
-        yield entry
 
 
 async def search(args: Namespace, out: Output) -> int:

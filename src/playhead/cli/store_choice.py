@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
-from playhead.errors import InvalidInput, StoreUnavailable, TapeNotFound
+from playhead.cli.hints import command, masked
+from playhead.entry.entry import ANCHOR, event_name
+from playhead.errors import AnchorNotFound, InvalidInput, StoreUnavailable, TapeNotFound
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.sqlite import SQLiteTapeStore
 from playhead.store.urls import open_store
 from playhead.tape.tape import Tape, tape_name
 from playhead.view.context import LAST_ANCHOR, AnchorChoice, default_tape_context
+from playhead.view.tokens import Counter
 
 VARIABLE = "PLAYHEAD_STORE"
+MEMORY, SQLITE = "memory:", "sqlite:"
 FILE = "tapes.db"
-_PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
 ANCHOR_WORDS: Mapping[str, AnchorChoice] = {"last": LAST_ANCHOR, "none": None}
 
 
@@ -32,7 +33,7 @@ def named_url(args: Namespace) -> str:
 
 def shown_url(args: Namespace) -> str:
     """Return the URL of the command's store as it may be shown: without a password."""
-    return _PASSWORD.sub(r"\1***@", named_url(args) or f"sqlite:///{own_file().as_posix()}")
+    return masked(named_url(args) or f"sqlite:///{own_file().as_posix()}")
 
 
 def own_file() -> Path:
@@ -64,6 +65,8 @@ def is_absent(store: WholeStore) -> bool:
 async def chosen_store(args: Namespace) -> AsyncIterator[WholeStore]:
     """Open the command's store."""
     url = named_url(args)
+    if url:
+        _check_url(url, asked=args.command)
     store = open_store(url) if url else SQLiteTapeStore(own_file())
     try:
         yield store
@@ -71,13 +74,28 @@ async def chosen_store(args: Namespace) -> AsyncIterator[WholeStore]:
         await store.aclose()
 
 
+def _check_url(url: str, *, asked: str) -> None:
+    """Refuse what would be no store, or one that nobody finds again."""
+    if url.startswith(SQLITE) and not url.startswith(f"{SQLITE}///"):
+        raise InvalidInput(f"{masked(url)!r} has too few slashes: write sqlite:///relative.db or sqlite:////absolute.db.")
+    if url == MEMORY and asked != "demo":
+        raise InvalidInput(f"A store in memory ends with the command, so `{asked}` would find nothing in it and leave nothing; name a file, such as --store sqlite:///tapes.db.")
+
+
+@asynccontextmanager
+async def written_store(args: Namespace) -> AsyncIterator[WholeStore]:
+    """Open the command's store to write to."""
+    if not named_url(args):
+        _make_place(own_file().parent)
+    async with chosen_store(args) as store:
+        yield store
+
+
 @asynccontextmanager
 async def written_tape(args: Namespace) -> AsyncIterator[Tape]:
     """Open the tape that `--tape` names, to write to; there need be none of that name yet."""
     tape_name(args.tape)
-    if not named_url(args):
-        _make_place(own_file().parent)
-    async with chosen_store(args) as store:
+    async with written_store(args) as store:
         yield Tape(store, args.tape)
 
 
@@ -89,28 +107,28 @@ def _make_place(directory: Path) -> None:
 
 
 @asynccontextmanager
-async def existing_tape(args: Namespace) -> AsyncIterator[Tape]:
-    """Open the tape that `--tape` names. Raises TapeNotFound, with names like it, where there is none."""
+async def existing_tape(args: Namespace, *, counter: Counter | None = None) -> AsyncIterator[Tape]:
+    """Open the tape that `--tape` names, its tokens counted by `counter`. Raises TapeNotFound, with names like it, where there is none."""
     tape_name(args.tape)
     async with chosen_store(args) as store:
         if is_absent(store):
             raise TapeNotFound(args.tape, hint=f"; there is no store at {shown_url(args)} yet: import or append something, or name another one with --store")
-        tape = Tape(store, args.tape)
+        tape = Tape(store, args.tape, counter=counter)
         if await tape.head() == EMPTY:
-            raise TapeNotFound(args.tape, hint=_hint(args.tape, await store.list_tapes(), shown_url(args)))
+            raise TapeNotFound(args.tape, hint=_hint(args, await store.list_tapes()))
         yield tape
 
 
-def _hint(name: str, names: list[str], url: str) -> str:
+def _hint(args: Namespace, names: list[str]) -> str:
     if not names:
-        return f"; {url} has no tapes yet: import or append something, or name another store with --store"
+        return f"; {shown_url(args)} has no tapes yet: import or append something, or name another store with --store"
     folded = {n.casefold(): n for n in names}
-    near = [folded[n] for n in difflib.get_close_matches(name.casefold(), folded, n=3)]
-    return f"; perhaps you mean {' or '.join(repr(n) for n in near)}" if near else "; `playhead ls` lists those there are"
+    near = [folded[n] for n in difflib.get_close_matches(args.tape.casefold(), folded, n=3)]
+    return f"; perhaps you mean {' or '.join(repr(n) for n in near)}" if near else f"; {command('ls', Namespace(store=args.store))} lists those there are"
 
 
 async def viewed_tape(tape: Tape, args: Namespace) -> Tape:
-    """Return the tape as `--anchor` and `--at` read it. Raises InvalidInput for an entry that is not on the tape."""
+    """Return the tape as `--anchor`, `--until` and `--at` read it. Raises InvalidInput for an entry that is not on the tape."""
     anchor = ANCHOR_WORDS.get(args.anchor, args.anchor)
     if not args.anchor:
         raise InvalidInput("An anchor's name is a non-empty text; --anchor none reads the whole tape.")
@@ -119,4 +137,16 @@ async def viewed_tape(tape: Tape, args: Namespace) -> Tape:
         if args.at > end:
             raise InvalidInput(f"Tape '{tape.name}' ends at entry {end}, so it cannot be read as it was at entry {args.at}.")
         tape = tape.at(args.at)
-    return tape.with_context(replace(default_tape_context(), anchor=anchor))
+    return (await tape_until(tape, args.until)).with_context(default_tape_context(anchor=anchor))
+
+
+async def tape_until(tape: Tape, name: str | None) -> Tape:
+    """Return the tape as it was before the newest anchor of a name, as it is where none is named. Raises AnchorNotFound."""
+    if name is None:
+        return tape
+    async for anchor in tape.query().kinds(ANCHOR).newest_first():
+        if event_name(anchor) == name and anchor.id > 1:
+            return tape.at(anchor.id - 1)
+        if event_name(anchor) == name:
+            raise InvalidInput(f"Anchor '{name}' is the first entry of tape '{tape.name}'; nothing stands before it.")
+    raise AnchorNotFound(name)

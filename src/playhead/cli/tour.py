@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from argparse import Namespace
 from collections import Counter as Tally
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from rich.text import Text
 
 from playhead.cli.compiling import budget_bar, explained, strategy_of
 from playhead.cli.demo import demo_messages
+from playhead.cli.hints import program
 from playhead.cli.layout import Column, cut, prose, table
 from playhead.cli.output import Output, counted
-from playhead.cli.store_choice import chosen_store, shown_url
+from playhead.cli.store_choice import MEMORY, chosen_store, shown_url
 from playhead.cli.words import entry_words, speaker
 from playhead.entry.entry import TapeEntry
 from playhead.prompt.budget import Budget
@@ -31,7 +33,7 @@ from playhead.tape.tape import Tape, entries_of
 from playhead.view.context import default_tape_context
 
 TAPE = "demo"
-WHOLE = replace(default_tape_context(), anchor=None)
+WHOLE = default_tape_context(anchor=None)
 BUDGETS = (Budget(max_tokens=32_000, reserve_for_response=4_000), Budget(max_tokens=16_000, reserve_for_response=2_000))
 STRATEGIES = ("passthrough", "windowed")
 ASKED_FOR = "rekey of spi 65d70855"
@@ -128,9 +130,6 @@ async def _replayed(tape: Tape, entries: tuple[TapeEntry, ...], strategy: str) -
     return Replay(strategy=strategy, prompts=tuple(prompts), diffs=tuple(new.diff(old) for old, new in pairwise(prompts)))
 
 
-# ---- the tour as text ------------------------------------------------------------------------------------------------
-
-
 def _section(number: int, words: str) -> Iterator[Text]:
     yield Text("")
     yield Text.assemble((f"{number}  ", "bold cyan"), (words, "bold"))
@@ -204,10 +203,11 @@ def _whole(tour: Tour, args: Namespace, out: Output) -> Iterator[Text]:
     kept = "each as it was written, in order" if tour.is_whole else "but not as they were written: this is a defect, please report it"
     yield from _words(f"{len(tour.written)} entries written, {len(tour.kept)} on the tape, {kept}.", out)
     yield Text("")
-    yield from _words("Look around in it:" if args.store else "To look around in it, keep it:", out)
-    store = args.store or "demo.db"
-    told = f"playhead explain --tape {TAPE} --max-tokens 32000 --store {store}"
-    for line in (*([] if args.store else [f"playhead demo --store {store}"]), told, f"playhead search {ASKED_FOR.rsplit(maxsplit=1)[-1]} --tape {TAPE} --store {store}"):
+    is_kept = bool(args.store) and args.store != MEMORY
+    store, name = shlex.quote(args.store) if is_kept else "demo.db", program()
+    yield from _words("Look around in it:" if is_kept else "To look around in it, keep it:", out)
+    told = f"{name} explain --tape {TAPE} --max-tokens {tour.told.budget.max_tokens} --strategy {tour.told.provenance.strategy} --store {store}"
+    for line in (*([] if is_kept else [f"{name} demo --store {store}"]), told, f"{name} search {ASKED_FOR.rsplit(maxsplit=1)[-1]} --tape {TAPE} --store {store}"):
         yield Text(f"{INDENT}$ {line}", style="cyan")
 
 

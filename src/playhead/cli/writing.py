@@ -7,13 +7,15 @@ from argparse import Namespace
 from collections.abc import Coroutine
 from typing import Any
 
+from playhead.cli.hints import command
 from playhead.cli.output import Output, counted
 from playhead.cli.parser import UsageError
 from playhead.cli.store_choice import existing_tape, written_tape
 from playhead.entry import codec
-from playhead.entry.entry import TapeEntry
+from playhead.entry.entry import MESSAGE, TapeEntry
 from playhead.entry.lines import entry_from_json, entry_to_json
 from playhead.entry.message import Message, assistant, system, user
+from playhead.entry.payload import message_from_payload
 from playhead.errors import InvalidInput
 
 STDIN = "-"
@@ -46,13 +48,20 @@ def _item(args: Namespace) -> Message | TapeEntry:
     if args.role is not None and (args.entry is not None or args.event is not None):
         raise _misused("--role goes with TEXT")
     if args.entry is not None:
-        return entry_from_json(_json(args.entry, "--entry"))
+        return _sound(entry_from_json(_json(args.entry, "--entry")))
     if args.event is not None:
         return TapeEntry.event(_filled(args.event, "An event's name"), None if args.data is None else _json(args.data, "--data"))
     if args.text is None and sys.stdin is not None and sys.stdin.isatty():
         raise _misused("give TEXT, --event NAME or --entry JSON; TEXT - reads what you type")
     text = _stdin().removesuffix("\n").removesuffix("\r") if args.text in {None, STDIN} else args.text
     return SPEAKERS[args.role or "user"](_filled(text, "What is said"))
+
+
+def _sound(entry: TapeEntry) -> TapeEntry:
+    """Return the entry. Raises InvalidInput for a message that says nothing, which no view could show."""
+    if entry.kind == MESSAGE and (not {"role", "content"} <= set(entry.payload) or message_from_payload(entry.payload) is None):
+        raise InvalidInput('The payload of a message has a role (system, user or assistant) and content, such as {"role": "user", "content": "Hello"}; nothing was appended.')
+    return entry
 
 
 def _misused(message: str) -> UsageError:
@@ -89,7 +98,7 @@ async def reset(args: Namespace, out: Output) -> int:
     async with existing_tape(args) as tape:
         count = (await tape.head()).id
         if not args.yes:
-            raise InvalidInput(f"This removes the {counted(count, 'entry')} of tape '{args.tape}': say --yes to do it, and --archive DIR to keep them in a file.")
+            raise InvalidInput(f"This removes the {counted(count, 'entry')} of tape '{args.tape}': {command('reset', args, '--yes')} does it, with --archive DIR they are kept in a file.")
         done = await tape.reset(archive=args.archive or False)
     archive = done.removeprefix("Archived: ") if args.archive else None
     if out.as_json:

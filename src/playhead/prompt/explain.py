@@ -11,6 +11,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.view.plan import Form, Plan, Span
 from playhead.view.units import Hidden
 
+HIDDEN = "not shown"
 HEADINGS = ("form", "entries", "count", "tokens", "reason")
 
 
@@ -71,7 +72,7 @@ class Explanation(Sequence[Row]):
         return "not in the view"
 
     def __str__(self) -> str:
-        cells = [HEADINGS, *(_cells(r) for r in self.rows)]
+        cells = [HEADINGS, *(_cells(r, self.plan.spans) for r in self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
         lines = ("  ".join(_aligned(cell, widths[i], HEADINGS[i]) for i, cell in enumerate(row)).rstrip() for row in cells)
         return "\n".join([*lines, f"{self.total:,} of {self.room:,} tokens"])
@@ -108,12 +109,31 @@ def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
     for h in hidden:
         first, last = bounds.get((h.kind, h.reason), (h.id, h.id))
         bounds[h.kind, h.reason] = min(first, h.id), max(last, h.id)
-    return tuple(Row(form="not shown", first=bounds[key][0], last=bounds[key][1], count=count, tokens=None, reason=f"{key[0]}: {key[1]}") for key, count in tally.most_common())
+    return tuple(Row(form=HIDDEN, first=bounds[key][0], last=bounds[key][1], count=count, tokens=None, reason=f"{key[0]}: {key[1]}") for key, count in tally.most_common())
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
-    entries = "" if not row.first else str(row.first) if row.first == row.last else f"{row.first}-{row.last}"
-    return row.form, entries, f"{row.count:,}" if row.count else "", "?" if row.tokens is None else f"{row.tokens:,}", row.reason
+def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
+    return row.form, told_entries(row), f"{row.count:,}" if row.count else "", told_tokens(row, spans), row.reason
+
+
+def told_entries(row: Row) -> str:
+    """Return which entries a row tells of: `7`, `7-12`; `in 7-12` where they lie scattered among others, `note` for a note."""
+    if not row.first:
+        return "note" if row.form in ("raw", "omitted") and not row.reason.startswith("injection ") else ""
+    if row.first == row.last:
+        return str(row.first)
+    scattered = row.form == HIDDEN and row.count <= row.last - row.first
+    return f"{'in ' if scattered else ''}{row.first}-{row.last}"
+
+
+def told_tokens(row: Row, spans: Sequence[Span]) -> str:
+    """Return what a row costs: `?` stands for what was not read, beside the price of what was; `-` where nothing is shown."""
+    if row.tokens is not None:
+        return f"{row.tokens:,}"
+    if row.form == HIDDEN:
+        return "-"
+    read = sum(s.tokens or 0 for s in spans if not s.is_shown and row.first <= s.first and s.last <= row.last)
+    return f"{read:,} + ?" if read else "?"
 
 
 def _aligned(cell: str, width: int, heading: str) -> str:

@@ -96,8 +96,6 @@ class Tape:
         if self._owns_store:
             await self.store.aclose()
 
-    # ---- handles -----------------------------------------------------------------------------------------------------
-
     @property
     def name(self) -> str:
         """The tape's name. Raises TapeNotScoped on a handle without one."""
@@ -124,8 +122,6 @@ class Tape:
         twin = Tape(self.store, self.name, context=context or self.context, counter=self.counter, archives=self.archives)
         twin._reader, twin._at = self._reader, self._at if at is None else at
         return twin
-
-    # ---- writing -----------------------------------------------------------------------------------------------------
 
     async def append(self, item: Message | TapeEntry, *, expected_head: Head | None = None, key: str | None = None, **meta: object) -> TapeEntry:
         """Keep one message or entry at the end of the tape and return it as stored, with its id.
@@ -226,8 +222,6 @@ class Tape:
                 path.unlink()
                 continue
             return f"Archived: {path}"
-
-    # ---- reading -----------------------------------------------------------------------------------------------------
 
     async def head(self) -> Head:
         """Return where the tape ends: its generation and the id of its last entry; for a handle of the past, where that ends."""

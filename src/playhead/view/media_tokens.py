@@ -69,9 +69,6 @@ def opaque_tokens(data: str) -> int:
     return min(OPAQUE, ceil(len(data) / _CHARACTERS))
 
 
-# ---- pictures --------------------------------------------------------------------------------------------------------
-
-
 def picture_tokens(shape: tuple[int, int] | None) -> int:
     """Return the price of a picture of so many pixels across and down; None where its size is not known."""
     if shape is None:
@@ -132,9 +129,6 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
             return width, height
         at += 1 if marker == 0xFF else 2 + struct.unpack_from(">H", head, at + 2)[0]
     return None
-
-
-# ---- documents and sounds --------------------------------------------------------------------------------------------
 
 
 def _pdf(data: str) -> int:

@@ -92,8 +92,6 @@ class TapeReader:
         upto = query if behind is None else query.before(behind.id)
         return _only(await self.store.fetch_all(upto.newest_first().limit(1)))
 
-    # ---- what is remembered ------------------------------------------------------------------------------------------
-
     async def _refresh(self) -> Head:
         """Read what came behind the newest entry remembered, or forget all where the tape was reset."""
         head = await self.store.head(self.tape)
@@ -143,8 +141,6 @@ class TapeReader:
             self._newest = found
         elif found[-1].id == self._newest[0].id - 1 and len(self._newest) < REMEMBERED:
             self._newest = (*found, *self._newest)
-
-    # ---- a view through a built-in projection ------------------------------------------------------------------------
 
     async def _projected(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None, head_tokens: int, steps: Pipe | None) -> Units:
         """Load the tail of a view and what it opens with; what `steps` leave of it is what counts against `tail_tokens`."""
@@ -245,8 +241,6 @@ class TapeReader:
         if piece.message is None:
             return None
         return Unit(kind="note", messages=(piece.message,), ids=(), uids=piece.message.sources, tokens=piece.tokens)
-
-    # ---- a view through the user's own selector ----------------------------------------------------------------------
 
     async def _selected(self, context: TapeContext, span: _Range, counter: Counter) -> Units:
         if context.select is None:

@@ -225,9 +225,6 @@ class drop_images:  # noqa: N801
         return roundest(low, high)
 
 
-# ---- what becomes of a unit ------------------------------------------------------------------------------------------
-
-
 def with_results(unit: Unit, change: Callable[[ToolResult, int, int], ToolResult], how: str, counter: Counter) -> Unit:
     """Return the unit with each result as `change(result, tokens, entry)` makes it; itself where nothing changes."""
     if unit.kind != "round":

@@ -120,9 +120,6 @@ def _ascii(piece: str) -> int:
     return _gap(piece) if piece.isspace() else _marks(piece)
 
 
-# ---- words -----------------------------------------------------------------------------------------------------------
-
-
 class _Pairs:
     """Scores words by their neighbouring letters."""
 
@@ -201,9 +198,6 @@ def _bent(score: int) -> int:
     return (score + isqrt(score * score + rates.BEND)) // 2
 
 
-# ---- letters of other scripts ----------------------------------------------------------------------------------------
-
-
 @cache
 def _script_ends() -> tuple[int, ...]:
     return tuple(last for _, last, _, _ in rates.SCRIPTS)
@@ -227,9 +221,6 @@ def _letter(letter: str) -> int:
     if letter in rates.TRADITIONAL:
         return rates.TRADITIONAL_LETTER
     return _script(letter)[1]
-
-
-# ---- marks and white space -------------------------------------------------------------------------------------------
 
 
 def _marks(piece: str) -> int:

@@ -19,8 +19,6 @@ LEAN_FROM, LEAN_SOONEST = 1_800_000, 15
 BEND = 300_000
 """How softly scores bend at 0: a word of score s costs (s + sqrt(s * s + BEND)) / 2 above its first token."""
 
-# ---- words -----------------------------------------------------------------------------------------------------------
-
 JOINTS = {" ": (0, 0, 0), "": (406, 0, 25), **dict.fromkeys("_.)(\\%&", (585, 20, 40)), **dict.fromkeys("/-@\t,'=:;+[<*?", (1_253, 80, 120))}
 """What the character a word hangs on adds: to the score of a rare word; to the price of a common one, and for each letter of it from the fifth on."""
 
@@ -116,8 +114,6 @@ cbcfedfdddchdbfdbccdghjcgkehf9ffge
 CYRILLIC_CASES = {"lower": -1_380, "capital": -730, "upper": 0, "mixed": 0}
 """What the score of a Cyrillic word starts from."""
 
-# ---- letters of other scripts ----------------------------------------------------------------------------------------
-
 SCRIPTS = (
     (0x0080, 0x02FF, 300, 400),  # Latin, where it stands among other letters; phonetic signs
     (0x0300, 0x036F, 300, 600),  # accents
@@ -185,8 +181,6 @@ TRADITIONAL_LETTER = 1_360
 
 JOINT_OF_LETTERS = 1_020
 """What an ASCII character other than a space adds in front of such letters."""
-
-# ---- marks and white space -------------------------------------------------------------------------------------------
 
 SINGLE_MARKS = "‘’“”„–—…•·→←↑↓✓✅★●○■□▪│─├═║█░、。「」『』【】《》〈〉（），．：；！？～￥€£¥°±×÷§©®™«»¿¡´¨¬¶¢¹²³½¼¾・′″✨❤\u200b\u200d\ufffd،؛؟۔।॥०१२३४५६७८९٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹"
 """Marks beyond ASCII that are one token each."""

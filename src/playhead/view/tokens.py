@@ -46,9 +46,6 @@ _TOKENIZER = "bpe_openai._bindings"
 _OPAQUE = re.compile(r"(?:data:[\w.+/-]+;base64,)?[A-Za-z0-9+/=_\n\r-]{256,}")
 
 
-# ---- counters --------------------------------------------------------------------------------------------------------
-
-
 class Counter(Protocol):
     """Counts the tokens of text; `name` says how, for reports."""
 
@@ -87,9 +84,6 @@ class ClassAwareCounter:
 def default_counter() -> ClassAwareCounter:
     """Return the counter that is used where none is named."""
     return ClassAwareCounter()
-
-
-# ---- messages --------------------------------------------------------------------------------------------------------
 
 
 def message_tokens(message: Message, *, counter: Counter) -> int:

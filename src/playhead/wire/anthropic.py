@@ -37,9 +37,6 @@ MOST_CACHE_MARKS = 4
 _FORM = "content_form"
 
 
-# ---- dump ------------------------------------------------------------------------------------------------------------
-
-
 def dump(messages: Sequence[Message], *, model: str | None = None) -> dict[str, Any]:
     """Return `{"system": ..., "messages": [...]}`, without `system` where no system message leads.
 
@@ -155,9 +152,6 @@ def _all_blocks(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if block.get("type") == "tool_result" and isinstance(inner, list):
                 yield from inner
             yield block
-
-
-# ---- load ------------------------------------------------------------------------------------------------------------
 
 
 def load(body: Body, *, model: str | None = None) -> tuple[Message, ...]:

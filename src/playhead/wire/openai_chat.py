@@ -34,9 +34,6 @@ _FORM = "content_form"
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
-# ---- dump ------------------------------------------------------------------------------------------------------------
-
-
 def dump(messages: Sequence[Message], *, model: str | None = None) -> dict[str, Any]:
     """Return `{"messages": [...]}`; raises WireError where calls and results are no whole rounds.
 
@@ -128,9 +125,6 @@ def _answer(result: ToolResult, *, shown: list[dict[str, Any]]) -> dict[str, Any
 
 def _returned(shown: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": list(shown)}] if shown else []
-
-
-# ---- load ------------------------------------------------------------------------------------------------------------
 
 
 def load(body: Body, *, model: str | None = None) -> tuple[Message, ...]:

@@ -30,9 +30,6 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _INSTRUCTIONS = "instructions"
 
 
-# ---- dump ------------------------------------------------------------------------------------------------------------
-
-
 def dump(messages: Sequence[Message], *, model: str | None = None) -> dict[str, Any]:
     """Return `{"input": [...]}`, with `instructions` where the conversation was read from a body that has them.
 
@@ -78,9 +75,6 @@ def _output(result: ToolResult, *, customs: set[str], keeps_ids: bool) -> dict[s
     output = result.content if isinstance(result.content, str) else response_parts.dump(result.content, takes_media=True)
     fields = {"type": kind, "call_id": result.call_id, "output": output or (FAILED if result.is_error else "")}
     return with_rest(fields, own(result.extra, PROVIDER), *(() if keeps_ids else ("id",)))
-
-
-# ---- load ------------------------------------------------------------------------------------------------------------
 
 
 def load(body: Body, *, model: str | None = None) -> tuple[Message, ...]:

@@ -24,9 +24,6 @@ _ITEM, _FORM, _REASONING = "item", "form", "reasoning"
 _SPOKEN = {"output_text": "text", "input_text": "text", "text": "text", "refusal": "refusal"}
 
 
-# ---- dump ------------------------------------------------------------------------------------------------------------
-
-
 def turn_items(run: Sequence[Message], *, model: str | None) -> tuple[list[dict[str, Any]], bool]:
     """Return the items of adjacent messages of the assistant, and whether the server's ids are among them."""
     pieces = [piece for message in run for piece in _pieces(message)]
@@ -104,9 +101,6 @@ def _reasoning(thinking: Thinking) -> dict[str, Any]:
     summary = [{"type": "summary_text", "text": thinking.text}] if thinking.text else []
     fields: dict[str, Any] = {"type": "reasoning", "summary": more.get("summary", summary)}
     return with_rest({**fields, **({"encrypted_content": thinking.signature} if thinking.signature is not None else {})}, more)
-
-
-# ---- load ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, kw_only=True)

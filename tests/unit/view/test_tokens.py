@@ -42,9 +42,6 @@ def price(message):
     return message_tokens(message, counter=COUNTER)
 
 
-# ---- counting --------------------------------------------------------------------------------------------------------
-
-
 def test_an_empty_text_has_no_tokens_and_any_other_has_some():
     assert count("") == 0
     assert [text for text in (*ODD, " ", "\n", "a", "!") if count(text) < 1] == []
@@ -106,9 +103,6 @@ def test_counts_rise_without_a_step_as_a_text_grows():
 def test_the_default_counter_has_a_name_for_reports_and_is_one():
     assert ClassAwareCounter.name == "class-aware"
     assert default_counter() is default_counter()
-
-
-# ---- messages --------------------------------------------------------------------------------------------------------
 
 
 def test_a_message_costs_its_words_and_its_frame():

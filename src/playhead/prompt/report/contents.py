@@ -109,9 +109,6 @@ def _provenance(unit: Unit) -> str:
     return f"{where}; uid {listed(unit.uids)}" if unit.uids else where
 
 
-# ---- messages --------------------------------------------------------------------------------------------------------
-
-
 def _message(message: Message, limits: Limits) -> Element:
     parts = [_part(p, limits) for p in message.parts] or [element("p", "(empty)", class_="note")]
     return element("div", element("p", role_of(message), class_="role"), *parts, class_=f"message {message.role}")

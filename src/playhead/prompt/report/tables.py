@@ -51,9 +51,6 @@ def _class(column: Column) -> str | None:
     return "number" if column.is_number else None
 
 
-# ---- what fell out ---------------------------------------------------------------------------------------------------
-
-
 def fallen(parts: Iterable[Stretch], lost: Sequence[Injection]) -> Element:
     """Return what the model does not see as it was, by form and reason, or the sentence that it sees all."""
     groups: dict[tuple[str, str], list[Stretch]] = {}
@@ -90,9 +87,6 @@ def unseen(prompt: Prompt) -> Element:
     return table(columns, [[r.reason, between(r.first, r.last), f"{r.count:,}"] for r in rows], name="Entries that show nothing")
 
 
-# ---- sizes -----------------------------------------------------------------------------------------------------------
-
-
 def size_table(found: Sequence[Size], *, things: str, whole: int, empty: str) -> Element:
     """Return the sizes with a bar each: what the model sees, and what was left out behind it."""
     if not found:
@@ -114,9 +108,6 @@ def _size_row(size: Size, *, largest: int, whole: int) -> list[Child]:
     name = element("span", element("span", size.name), element("span", inside, outside, class_="meter", aria_hidden="true"), class_="sized")
     left = f"{size.left_tokens:,}" if size.left_count or size.left_tokens else "–"
     return [name, f"{size.count:,}", f"{size.tokens:,}", percent(size.tokens, whole), left]
-
-
-# ---- the compile -----------------------------------------------------------------------------------------------------
 
 
 def figures(prompt: Prompt, parts: Sequence[Stretch]) -> Element:

@@ -166,9 +166,6 @@ def test_a_call_without_a_result_is_marked():
     assert "no result on the tape" in page.one("section", id="contents").text
 
 
-# ---- what a tape holds never becomes part of the page ----------------------------------------------------------------
-
-
 def everywhere(text):
     """Return a prompt that holds a text wherever a tape, a strategy or a caller can put one."""
 
@@ -220,9 +217,6 @@ def test_the_page_brings_all_it_needs_and_may_do_nothing_else():
     for kind in ("script", "style"):
         digest = base64.b64encode(hashlib.sha256(page.one(kind).text.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}'" in policy
-
-
-# ---- long records ----------------------------------------------------------------------------------------------------
 
 
 def test_a_long_text_is_cut_and_its_length_is_told():
