@@ -1,4 +1,4 @@
-# Every target sets up .venv by itself, once, and again when pyproject.toml changes.
+# Every target sets up .venv by itself, once, and again when pyproject.toml changes; that needs the package registry.
 # PYTHON=... names the Python to use; ARGS=... is passed on to pytest or to the benchmarks.
 
 VENV := .venv

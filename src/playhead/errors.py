@@ -140,6 +140,7 @@ class FileMissing(NotFound):
 
     def __init__(self, path: str, why: str = "no such file") -> None:
         self.path = path
+        self.why = why
         super().__init__(f"Cannot read '{path}': {why}.", path=path)
 
 
@@ -246,13 +247,18 @@ class WireError(_Kinded):
 
 
 class UnreadableFile(_Kinded):
-    """A file is not of the format it was taken for; name the right one with `format=`."""
+    """A file is not of the format it was taken for; name the right one with `format=`.
+
+    `line` is the line that could not be read, where that is why.
+    """
 
     KIND = "unreadable"
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, *, line: int | None = None) -> None:
         self.path = path
-        super().__init__(f"Cannot import '{path}': {why}.", path=path)
+        self.why = why
+        self.line = line
+        super().__init__(f"Cannot import '{path}': {why}.", path=path, **({} if line is None else {"line": line}))
 
 
 class MissingExtra(_Kinded):

@@ -42,6 +42,23 @@ anyio.run(main)
 """
 
 
+RESETS = """
+import sys, anyio
+from playhead.entry.entry import TapeEntry
+from playhead.store.file_store import FileTapeStore
+
+async def main():
+    async with FileTapeStore(sys.argv[1]) as store:
+        generation = (await store.head("t")).generation
+        while True:
+            generation += 1
+            await store.reset("t", entries=[TapeEntry.event(str(generation), "x" * 20_000) for _ in range(3)])
+            print(generation, flush=True)
+
+anyio.run(main)
+"""
+
+
 def acknowledged_until_killed(place: Path, *, seed: int, largest: int, seconds: float) -> list[tuple[int, str, int]]:
     """Let a process append, kill it after some seconds from its first sign of life, and return what it acknowledged: ids, uids, lengths."""
     child = started(CHILD, place, seed, largest)
@@ -84,3 +101,24 @@ def test_small_entries_survive_a_kill(tmp_path: Path):
 
 def test_entries_of_thirty_megabytes_survive_a_kill(tmp_path: Path):
     assert survives(tmp_path, kills=KILLS, largest=30_000_000, seconds=0.6) >= KILLS
+
+
+def test_a_reset_that_is_killed_was_made_or_was_not(tmp_path: Path):
+    chance = Random(1)
+    safe = 0
+    for _ in range(4 * KILLS):
+        child = started(RESETS, tmp_path)
+        first = child.stdout.readline()
+        time.sleep(chance.uniform(0.001, 0.03))
+        child.kill()
+        rest, _ = child.communicate()
+        safe = max([safe, *(int(line) for line in (first + rest).split())])
+
+        async def look() -> tuple[int, list[str]]:
+            async with FileTapeStore(tmp_path) as store:
+                return (await store.head(TAPE)).generation, [entry.payload["name"] for entry in await store.fetch_all(TapeQuery(tape=TAPE))]
+
+        generation, names = anyio.run(look)
+        assert names == [str(generation)] * 3
+        assert safe <= generation <= safe + 1
+        safe = generation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -171,5 +172,24 @@ def test_a_lock_that_another_process_holds_is_waited_for_and_then_said_to_be_bus
             await store.append("other", TapeEntry.event("another tape has a lock of its own"))
             holder.communicate()
             assert (await store.append(TAPE, TapeEntry.event("after"))).id == 2
+
+    anyio.run(play)
+
+
+@unix
+def test_a_lock_that_was_removed_while_it_was_open_is_not_trusted(tmp_path: Path):
+    async def play() -> None:
+        async with FileTapeStore(tmp_path, timeout=0.05) as store:
+            await store.append(TAPE, TapeEntry.event("one"))
+            shutil.rmtree(tmp_path / ".playhead")
+            (tmp_path / ".playhead").mkdir()
+            holder = started(HOLDS, tmp_path / ".playhead" / "t.lock", stdin=subprocess.PIPE)
+            assert holder.stdout.readline() == b"held\n"
+            with pytest.raises(StoreBusy):
+                await store.append(TAPE, TapeEntry.event("refused"))
+            holder.communicate()
+            assert (await store.append(TAPE, TapeEntry.event("two"))).id == 2
+            shutil.rmtree(tmp_path)
+            assert (await store.append(TAPE, TapeEntry.event("anew"))).id == 1
 
     anyio.run(play)

@@ -51,7 +51,7 @@ class Program:
 
     def environment(self, changes: Mapping[str, str | None]) -> dict[str, str]:
         """Return the environment of a run; None removes a variable."""
-        kept = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "NO_COLOR", "FORCE_COLOR", "PLAYHEAD_DEBUG", "XDG_DATA_HOME"}}
+        kept = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "NO_COLOR", "FORCE_COLOR", "PLAYHEAD_TRACEBACK", "XDG_DATA_HOME"}}
         wanted = {**kept, "HOME": str(self.place), "PLAYHEAD_STORE": f"sqlite:///{self.store}", "PYTHONWARNINGS": "default", **changes}
         return {k: v for k, v in wanted.items() if v is not None}
 

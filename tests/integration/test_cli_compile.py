@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,6 +128,44 @@ def test_explain_tells_also_what_does_not_fit_and_fails(conversation: Program):
     assert ran.code == 1
     assert ran.json["over_budget"]["room"] <= 10
     assert json.loads(ran.error)["error"]["kind"] == "over_budget"
+
+
+def test_the_hint_is_the_whole_command(conversation: Program):
+    words = ("--max-tokens", "1500", "--reserve", "500", "--strategy", "windowed", "--anchor", "none")
+    hint = re.search(r"`(.+)`", conversation.run("compile", "--tape", "t", *words).error)
+    assert hint
+    again = conversation.shell(hint[1].replace("python -m playhead", "playhead", 1))
+    assert again == conversation.run("explain", "--tape", "t", *words)
+
+
+def test_a_model_is_counted_by_its_own_counter(conversation: Program):
+    plain, claude = (conversation.json("explain", "--tape", "t", *words)["stats"] for words in ((), ("--model", "claude-sonnet-4-5")))
+    assert claude["counter"].endswith("x 1.30")
+    assert claude["total"] > plain["total"]
+    header = conversation.run("explain", "--tape", "t", "--model", "claude-sonnet-4-5").out.splitlines()[1]
+    assert header.endswith(f"counted by {claude['counter']}")
+
+
+def test_a_price_that_is_known_in_part_says_what_is_missing(conversation: Program):
+    lines = conversation.run("explain", "--tape", "t", "--max-tokens", "1500", "--reserve", "500").out.splitlines()
+    price = re.search(r"omitted +\S+ +\d+ +([\d,]+) \+ \?  older", "\n".join(lines))
+    assert price
+    assert f"left out: {price[1]} tokens and " in lines[-1]
+
+
+def test_explain_says_what_became_of_the_anchor_that_reading_starts_behind(conversation: Program):
+    assert conversation.json("explain", "--tape", "t", "--why", "2")["why"] == "raw: its state is the note left at new-matter"
+
+
+def test_a_note_that_is_left_out_has_a_row_of_its_own(conversation: Program):
+    ran = conversation.run("explain", "--tape", "t", "--max-tokens", "564", "--reserve", "500")
+    assert re.search(r"^omitted +note ", ran.out, re.MULTILINE), ran
+
+
+def test_reading_ends_where_it_is_told_to(conversation: Program):
+    told = conversation.json("compile", "--tape", "t", "--until", "new-matter")
+    assert (told["head"], told["anchor"]) == (1, None)
+    assert told["payload"]["messages"] == [{"role": "user", "content": "An old matter."}]
 
 
 def test_explain_writes_a_page(conversation: Program):

@@ -18,27 +18,34 @@ from tests.integration.program import Program
 DEEP = "[" * 500 + "]" * 500
 FAILURES = {
     "a tape that does not exist": (("show", "--tape", "suport/42"), 1, "perhaps you mean 'support/42'"),
-    "a name like none there is": (("info", "--tape", "zzz"), 1, "`playhead ls`"),
+    "a name like none there is": (("info", "--tape", "zzz"), 1, "playhead ls` lists"),
     "an empty name": (("append", "--tape", "", "x"), 1, "non-empty"),
-    "an anchor that does not exist": (("compile", "--tape", "support/42", "--anchor", "nowhere"), 1, "`playhead anchors`"),
+    "an anchor that does not exist": (("compile", "--tape", "support/42", "--anchor", "nowhere"), 1, "playhead anchors --tape support/42` lists"),
     "an entry behind the end": (("compile", "--tape", "support/42", "--at", "99"), 1, "ends at entry 1"),
     "an entry to ask about behind the end": (("explain", "--tape", "support/42", "--why", "99"), 1, "ends at entry 1"),
     "a file that is missing": (("import", "absent.jsonl", "--tape", "t"), 1, "no such file"),
-    "a folder": (("import", ".", "--tape", "t"), 1, "directory"),
-    "a file of no known format": (("import", "notes.txt", "--tape", "t"), 1, "formats"),
+    "an anchor to read up to that does not exist": (("show", "--tape", "support/42", "--until", "nowhere"), 1, "playhead anchors --tape support/42` lists"),
+    "a file of no known format": (("import", "notes.txt", "--tape", "t"), 1, "name one with --format"),
     "a binary file": (("import", "tapes.db", "--tape", "t"), 1, "SQLite database"),
     "an empty file": (("import", "empty", "--tape", "t"), 1, "empty"),
+    "a file of no known format, called one": (("import", "notes.txt", "--tape", "t", "--format", "openai-chat"), 1, "--format"),
     "a format that does not exist": (("import", "notes.txt", "--tape", "t", "--format", "word"), 1, "claude-code"),
-    "no room for a prompt": (("compile", "--tape", "support/42", "--max-tokens", "10", "--reserve", "20"), 1, "budget"),
-    "a budget too small": (("compile", "--tape", "support/42", "--max-tokens", "21", "--reserve", "20"), 1, "budget"),
+    "no room for a prompt": (("compile", "--tape", "support/42", "--max-tokens", "10", "--reserve", "20"), 1, "--max-tokens 10 less --reserve 20"),
+    "a budget too small": (("compile", "--tape", "support/42", "--max-tokens", "21", "--reserve", "20"), 1, "raise --max-tokens, lower --reserve"),
     "data that is no JSON": (("append", "--tape", "t", "--event", "e", "--data", "{a: 1}"), 1, "--data is no JSON"),
     "not a number": (("append", "--tape", "t", "--event", "e", "--data", "NaN"), 1, "no JSON"),
     "an infinity": (("append", "--tape", "t", "--event", "e", "--data", "[1e999]"), 1, "no JSON number"),
     "deep nesting": (("append", "--tape", "t", "--event", "e", "--data", DEEP), 1, "nest"),
     "an entry that is none": (("append", "--tape", "t", "--entry", "[]"), 1, "kind"),
+    "a message without words": (("append", "--tape", "t", "--entry", '{"kind": "message", "payload": {"role": "user"}}'), 1, "content"),
+    "a message of nobody": (("append", "--tape", "t", "--entry", '{"kind": "message", "payload": {"content": "x"}}'), 1, "role"),
+    "a message of a role that does not exist": (("append", "--tape", "t", "--entry", '{"kind": "message", "payload": {"role": "wizard", "content": "x"}}'), 1, "role"),
     "a state that is no object": (("handoff", "a", "--tape", "t", "--state", "1"), 1, "JSON object"),
     "nothing to say": (("append", "--tape", "t", ""), 1, "empty"),
     "a store that is none": (("ls", "--store", "notes.txt"), 1, "sqlite:///"),
+    "a store with too few slashes": (("ls", "--store", "sqlite:/tmp/x.db"), 1, "sqlite:////absolute.db"),
+    "a store that ends with the command": (("append", "--tape", "t", "x", "--store", "memory:"), 1, "ends with the command"),
+    "a store that ended with the command before": (("ls", "--store", "memory:"), 1, "name a file"),
     "a store that is no database": (("ls", "--store", "broken.db"), 1, "database"),
     "a store in a place that is no folder": (("append", "--tape", "t", "x", "--store", "notes.txt/tapes.db"), 1, "path"),
     "an export into a folder that is missing": (("export", "--tape", "support/42", "--as", "jsonl", "--output", "no/such/file"), 1, "Cannot write"),
@@ -68,6 +75,26 @@ def test_a_failure_is_one_line_that_says_what_to_do(filled: Program, words: tupl
     assert (ran.code, ran.out) == (code, ""), ran
     assert ran.error.startswith("error: ")
     assert advice in ran.error
+
+
+def test_a_folder_without_conversations_is_a_failure_that_says_so(filled: Program):
+    ran = filled.run("import", ".", "--tape", "t")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.splitlines()[-1].startswith("error: ")
+
+
+def test_a_store_that_is_refused_leaves_no_file(playhead: Program):
+    for url in ("sqlite:/tmp/x.db", "sqlite:x.db", "sqlite://x.db", "memory:"):
+        assert playhead.run("append", "--tape", "t", "x", "--store", url).code == 1
+    assert list(playhead.place.iterdir()) == []
+
+
+def test_the_place_of_a_failure_is_shown_where_that_is_asked_for(filled: Program):
+    words = ("show", "--tape", "nothing")
+    plain, traced = filled.run(*words), filled.run(*words, PLAYHEAD_TRACEBACK="1")
+    assert "Traceback" not in plain.err
+    assert traced.err.startswith("Traceback")
+    assert traced.err.splitlines()[-1] == plain.error
 
 
 def test_nothing_that_failed_was_written(filled: Program):

@@ -38,6 +38,24 @@ def test_a_file_is_imported_once(playhead: Program, chat: str):
     assert (again["added"], again["known"]) == (0, 2)
 
 
+def test_the_counts_agree_with_the_list_of_tapes(playhead: Program, chat: str):
+    assert "2 entries added to tape 't' (openai-chat), behind the anchor it starts with (2 entries); it has 4 now" in playhead.run("import", chat, "--tape", "t").out
+    assert playhead.json("ls")["tapes"][0]["entries"] == 4
+    again = playhead.json("import", chat, "--tape", "t")
+    assert (again["files"][0]["entries"], playhead.run("import", chat, "--tape", "t").out) == (4, f"{chat}: 0 entries added to tape 't', 2 known already (openai-chat); it has 4 now\n")
+
+
+def test_a_file_of_several_conversations_says_which_is_in_view(playhead: Program):
+    talks = [{"messages": [{"role": "user", "content": word}]} for word in ("one", "two", "three")]
+    (playhead.place / "chats.json").write_text(json.dumps(talks))
+    said = playhead.run("import", "chats.json", "--tape", "t").error
+    assert "3 conversations" in said and "in view is the last, conversation/3" in said
+    assert [m["content"] for m in playhead.json("compile", "--tape", "t")["payload"]["messages"]] == ["three"]
+    second = playhead.json("compile", "--tape", "t", "--anchor", "conversation/2", "--until", "conversation/3")
+    assert [m["content"] for m in second["payload"]["messages"]] == ["two"]
+    assert "--anchor conversation/2 --until conversation/3" in said
+
+
 def test_an_unreadable_line_is_a_warning_that_names_it(playhead: Program, session: str):
     ran = playhead.run("import", session, "--tape", "t")
     assert ran.code == 0
@@ -132,3 +150,70 @@ def test_a_provider_body_is_exported_whole(playhead: Program, chat: str, form: s
     payload = playhead.json("export", "--tape", "t", "--as", form)["payload"]
     assert len(payload[key]) == 2
     assert json.loads(playhead.run("export", "--tape", "t", "--as", form).out) == payload
+
+
+def sessions_below(folder: Path) -> None:
+    """Write two sessions and a file that is none below a folder."""
+    (folder / "march").mkdir(parents=True)
+    (folder / "march" / "first.jsonl").write_text("\n".join(SESSION[::2]) + "\n")
+    (folder / "chat.json").write_text(json.dumps(CHAT))
+    (folder / "README.md").write_text("# no conversation\n")
+
+
+def test_every_file_of_a_folder_goes_onto_a_tape_of_its_own(playhead: Program):
+    sessions_below(playhead.place / "all")
+    ran = playhead.run("import", "all", "--tape", "team", "--json")
+    assert [(f["tape"], f["format"], f["added"]) for f in ran.json["files"]] == [("team/chat", "openai-chat", 2), ("team/march/first", "claude-code", 3)]
+    assert [(Path(s["file"]).name, "none of the formats" in s["why"]) for s in ran.json["skipped"]] == [("README.md", True)]
+    assert [t["tape"] for t in playhead.json("ls")["tapes"]] == ["team/chat", "team/march/first"]
+    again = playhead.run("import", "all", "--tape", "team")
+    assert (again.code, again.error) == (0, again.error)
+    assert again.error.startswith("warning: 1 file skipped") and "README.md" in again.error
+
+
+def test_files_and_folders_are_imported_in_one_go(playhead: Program, chat: str):
+    sessions_below(playhead.place / "all")
+    done = playhead.run("import", chat, "all", "--tape", "t", "--json").json
+    assert [f["tape"] for f in done["files"]] == ["t", "t/chat", "t/march/first"]
+
+
+def test_a_line_that_cannot_be_read_ends_a_strict_import_of_a_folder(playhead: Program):
+    sessions_below(playhead.place / "all")
+    (playhead.place / "all" / "march" / "first.jsonl").write_text("\n".join(SESSION) + "\n")
+    ran = playhead.run("import", "all", "--tape", "t", "--strict", "--json")
+    assert (ran.code, [f["tape"] for f in ran.json["files"]]) == (1, ["t/chat"])
+    assert json.loads(ran.error)["error"]["details"]["line"] == 2
+
+
+def test_a_folder_without_a_conversation_is_an_error(playhead: Program):
+    (playhead.place / "empty").mkdir()
+    ran = playhead.run("import", "empty", "--tape", "t")
+    assert (ran.code, "empty" in ran.error and "no file in it" in ran.error) == (1, True)
+
+
+@pytest.mark.parametrize(("flag", "place", "tape"), [("--claude-code", ".claude/projects", "claude-code"), ("--codex", ".codex/sessions/2026/03/01", "codex/2026/03/01")])
+def test_the_sessions_of_a_tool_are_found_where_it_keeps_them(playhead: Program, flag: str, place: str, tape: str):
+    sessions_below(playhead.place / place)
+    names = [f["tape"] for f in playhead.run("import", flag, "--json").json["files"]]
+    assert names == [f"{tape}/chat", f"{tape}/march/first"]
+    assert [f["tape"] for f in playhead.run("import", flag, "--tape", "mine", "--json").json["files"]] == [n.replace(n.split("/")[0], "mine", 1) for n in names]
+
+
+def test_a_tool_that_keeps_nothing_is_an_error_that_says_where_it_was_looked_for(playhead: Program):
+    ran = playhead.run("import", "--codex", CODEX_HOME=str(playhead.place / "nowhere"))
+    assert (ran.code, "nowhere" in ran.error, "$CODEX_HOME" in ran.error) == (1, True, True)
+
+
+@pytest.mark.parametrize(("words", "why"), [((), "--claude-code or --codex"), (("chat.json",), "--tape"), (("", "--tape", "t"), "path")])
+def test_an_import_of_nothing_is_not_understood(playhead: Program, chat: str, words: tuple[str, ...], why: str):
+    ran = playhead.run("import", *words)
+    assert (ran.code, why in ran.error) == (2, True)
+
+
+def test_an_export_is_imported_as_it_was(playhead: Program, session: str):
+    playhead.run("import", session, "--tape", "t")
+    playhead.json("export", "--tape", "t", "--as", "jsonl", "--output", "t.jsonl")
+    imported = playhead.json("import", "t.jsonl", "--tape", "copy")
+    entries = playhead.json("show", "--tape", "t")["entries"]
+    assert (imported["files"][0]["format"], playhead.json("show", "--tape", "copy")["entries"]) == ("playhead", entries)
+    assert playhead.json("import", "t.jsonl", "--tape", "copy")["added"] == 0

@@ -27,7 +27,7 @@ RUNS = {
     "demo": [("demo",)],
 }
 INNER = {
-    "import": {"unreadable": "file line why", "files": "file format conversations added known"},
+    "import": {"unreadable": "file line why", "files": "file tape format conversations added known entries"},
     "compile": {"budget": "max_tokens reserve_for_response room", "spans": "form first last count tokens reason", "provenance": "compile_id sources"},
     "explain": {"rows": "form first last count tokens reason"},
     "anchors": {"anchors": "id name date state"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from rich.cells import cell_len
@@ -10,6 +11,8 @@ from rich.cells import cell_len
 from tests.integration.program import ANSI, Program, uncoloured
 
 WIDTHS = (80, 160)
+COMMAND = re.compile(r"[`$] ?(python -m )?playhead ")
+"""A command to type: it stays on a line of its own length, so that it can be copied."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ COMMANDS = {
 def test_no_line_is_wider_than_the_terminal(filled: Program, command: str, columns: int):
     ran = filled.on_terminal(*command.split(), *COMMANDS[command], columns=columns)
     assert ran.code == 0, ran.out
-    wide = [line for line in uncoloured(ran.out).split("\n") if cell_len(line) > columns]
+    wide = [line for line in uncoloured(ran.out).split("\n") if cell_len(line) > columns and not COMMAND.search(line)]
     assert wide == []
 
 

@@ -81,6 +81,29 @@ def test_raw_prints_entries_as_they_are_stored(playhead: Program):
     assert raw == playhead.json("show", "--tape", "t")["entries"]
 
 
+def test_a_long_tape_is_shown_from_its_end_and_says_how_to_see_all(playhead: Program):
+    (playhead.place / "chat.json").write_text(json.dumps([{"role": ("user", "assistant")[n % 2], "content": f"message {n}"} for n in range(80)]))
+    playhead.json("import", "chat.json", "--tape", "t")
+    ran, whole = playhead.run("show", "--tape", "t"), playhead.run("show", "--tape", "t", "--all")
+    assert (ran.out.count("    message "), whole.out.count("    message ")) == (50, 80)
+    assert ran.error.startswith("32 entries before these; `") and "show --all --tape t`" in ran.error
+    assert "not shown to a model" in whole.error
+    assert len(playhead.json("show", "--tape", "t")["entries"]) == len(playhead.run("show", "--tape", "t", "--raw").out.splitlines()) == 82
+
+
+def test_show_tells_what_a_model_is_not_shown(playhead: Program):
+    playhead.json("append", "--tape", "t", "before")
+    playhead.json("handoff", "new-matter", "--tape", "t", "--state", '{"summary": "jitter is 0"}')
+    playhead.json("append", "--tape", "t", "behind")
+    playhead.json("append", "--tape", "t", "--event", "e")
+    assert playhead.run("show", "--tape", "t").error.startswith("3 of these 5 entries are not shown to a model; `")
+    assert [e["id"] for e in playhead.json("show", "--tape", "t", "--shown")["entries"]] == [2, 4]
+    assert [e["id"] for e in playhead.json("show", "--tape", "t", "--shown", "--last", "1")["entries"]] == [4]
+    assert [e["id"] for e in playhead.json("show", "--tape", "t", "--shown", "--first", "1")["entries"]] == [2]
+    assert [e["id"] for e in playhead.json("show", "--tape", "t", "--until", "new-matter", "--shown")["entries"]] == [1]
+    assert playhead.run("show", "--tape", "t", "--shown", "--all").err == ""
+
+
 def test_search_finds_the_newest_first_and_shows_where(playhead: Program):
     for text in ("the gateway is down", "nothing here", "A GATEWAY again"):
         playhead.json("append", "--tape", "t", text)

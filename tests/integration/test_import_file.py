@@ -146,7 +146,7 @@ async def test_what_cannot_be_imported_raises_a_typed_error_and_writes_nothing(m
 
 async def test_an_unknown_format_is_refused_before_the_file_is_looked_at(tape: Tape, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="claude-code"):
-        await import_file(tmp_path / "missing", into=tape, format="codex")
+        await import_file(tmp_path / "missing", into=tape, format="morse")
 
 
 async def test_text_of_any_kind_comes_back_as_it_was(tape: Tape, tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ from playhead.tape.tape import Tape
 from playhead.view.context import TapeContext, default_tape_context
 from playhead.wire import anthropic, openai_chat, openai_responses
 from tests.data import shared
-from tests.unit.importers.samples import SAMPLES, Sample
+from tests.unit.importers.sample import Sample
+from tests.unit.importers.samples import SAMPLES
+from tests.unit.importers.samples_tools import PI, pi
 
 pytestmark = pytest.mark.anyio
 every_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
@@ -79,6 +81,25 @@ async def test_a_branch_that_is_abandoned_after_its_import_is_told(name: str, ta
     assert again.added == 0
 
 
+async def test_a_compaction_that_came_after_what_it_keeps_was_imported_tells_it_again(tape: Tape, tmp_path: Path) -> None:
+    def said(id_: str, parent: str | None, text: str) -> dict[str, Any]:
+        return pi("message", id_, parent, 1, message={"role": "user", "content": text})
+
+    compaction = pi("compaction", "x", "c", 5, summary="All in short.", firstKeptEntryId="b", tokensBefore=5)
+    records = [PI.records[0], said("a", None, "1"), said("b", "a", "2"), said("c", "b", "3"), compaction, said("d", "x", "4"), said("e", "d", "5")]
+    shown = []
+    for n in (4, 5, 6, 7, 7):
+        report = await import_file(PI.write(tmp_path / "s.jsonl", records[:n]), into=tape)
+        shown.append([str(m) for m in await tape.read_messages()][-5:])
+    assert (report.added, report.warnings) == (0, ())
+    assert shown[0] == ["1", "2", "3"]
+    assert shown[-1] == [shown[1][0], "2", "3", "4", "5"]
+    assert "All in short." in shown[1][0]
+    once = Tape(InMemoryTapeStore(), "t")
+    await import_file(tmp_path / "s.jsonl", into=once)
+    assert [str(m) for m in await once.read_messages()] == shown[-1]
+
+
 def spoken(messages: list[Message]) -> Counter[str]:
     """Return how often each thing is said; a turn that was written in two says the same, and ids that the view made count for nothing."""
     return Counter(json.dumps({k: v for k, v in part_to_json(p).items() if k not in ("id", "call_id")}) for m in messages for p in m.parts)
@@ -95,7 +116,15 @@ async def test_what_a_provider_signed_goes_to_no_other(sample: Sample, tape: Tap
         assert [s for s in foreign if f'"{s}"' in body] == []
 
 
-@pytest.mark.parametrize(("name", "dump", "model"), [("pi", anthropic.dump, "claude-sonnet-4-5"), ("anthropic-messages", anthropic.dump, "claude-sonnet-4-5"), ("pydantic-ai", anthropic.dump, "claude-sonnet-4-5"), ("codex", openai_responses.dump, "gpt-5-codex")])
+@pytest.mark.parametrize(
+    ("name", "dump", "model"),
+    [
+        ("pi", anthropic.dump, "claude-sonnet-4-5"),
+        ("anthropic-messages", anthropic.dump, "claude-sonnet-4-5"),
+        ("pydantic-ai", anthropic.dump, "claude-sonnet-4-5"),
+        ("codex", openai_responses.dump, "gpt-5-codex"),
+    ],
+)
 async def test_what_a_provider_signed_goes_back_to_the_model_that_made_it(name: str, dump: Any, model: str, tape: Tape, tmp_path: Path) -> None:
     await import_file(SAMPLES[name].write(tmp_path / "file"), into=tape)
     body = json.dumps(dump(await tape.with_context(WHOLE).read_messages(), model=model))

@@ -16,7 +16,8 @@ from playhead.store.sqlite_tapes import Append, Tapes
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-minutes = st.integers(0, 12)
+FAR_AHEAD = 50_000_000
+minutes = st.integers(0, 12) | st.integers(0, 3).map(lambda m: m + FAR_AHEAD)
 kinds = st.sampled_from(["note", "event", "anchor", "tick"])
 names = st.sampled_from(["A", "B", ""])
 texts = st.sampled_from(["vpn down", "VPN \ud800", "ß", "12"])

@@ -70,8 +70,8 @@ async def import_files(args: Namespace, out: Output) -> int:
     finally:
         if out.as_json and (done.imported or done.skipped):
             out.json(_json(args.tape, done))
-        elif done.skipped:
-            out.warn(one_line(f"{counted(len(done.skipped), 'file')} skipped: {_few([f'{file} ({why})' for file, why in done.skipped])}"))
+        elif not out.as_json:
+            _tell_skipped(done, out)
     if not done.imported:
         raise UnreadableFile(listed([*args.files, *(args.tools or ())]), "no file in it is a conversation of a known format")
     return 0
@@ -140,6 +140,13 @@ async def _in_view(tape: Tape, imported: Imported, args: Namespace) -> str:
         return f"{told}."
     there = Namespace(tape=tape.name, store=args.store)
     return f"{told}, each behind an anchor; in view is the last, {anchors[-1]}. {command('compile', there, '--anchor', anchors[-2], '--until', anchors[-1])} reads the one before."
+
+
+def _tell_skipped(done: Done, out: Output) -> None:
+    """Warn of the files of folders that were left alone, by reason."""
+    for why in dict.fromkeys(why for _, why in done.skipped):
+        files = [file for file, reason in done.skipped if reason == why]
+        out.warn(one_line(f"{counted(len(files), 'file')} skipped, for {why}: {_few(files)}"))
 
 
 def _few(things: list[str]) -> str:

@@ -67,7 +67,7 @@ class ClaudeCode:
                 continue
             value = _record(raw, read_value if strict else decode_value)
             if strict and isinstance(value, Fault):
-                raise UnreadableFile(self._path, f"line {raw.line}: {value.why}")
+                raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
             if raw.member is not None:
                 continue
             if isinstance(value, Fault):

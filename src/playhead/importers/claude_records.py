@@ -8,7 +8,8 @@ from typing import Any
 
 from playhead.entry.entry import ANCHOR, ERROR, TapeEntry
 from playhead.entry.frozen import FrozenDict, freeze_dict
-from playhead.entry.message import Message, message_to_entries, user
+from playhead.entry.message import Message, user
+from playhead.entry.payload import message_to_entries
 from playhead.errors import InvalidInput, WireError
 from playhead.importers.claude_attachments import attachment_content
 from playhead.importers.items import Branch, Piece

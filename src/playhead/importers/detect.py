@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from playhead.errors import InvalidInput, UnreadableFile
-from playhead.importers import claude_code, openai_chat
-from playhead.importers.claude_code import ClaudeCode
-from playhead.importers.claude_records import FORMAT as CLAUDE_CODE
+from playhead.importers.certainty import Certainty
 from playhead.importers.documents import DocumentReader
+from playhead.importers.formats import FORMATS
 from playhead.importers.items import Source
 from playhead.importers.lines import Fault, LineReader, Raw, decode_value
-from playhead.importers.openai_chat import FORMAT as OPENAI_CHAT
-from playhead.importers.openai_chat import OpenAIChat
 
 AUTO = "auto"
-FORMATS = (CLAUDE_CODE, OPENAI_CHAT)
-"""The formats that can be named; `auto` looks at the file."""
+"""The name that looks at the file."""
 
 LOOKED_AT = 200
 """How many lines, or elements of a document, are looked at for a format's marks."""
 
-_LISTS = claude_code.LISTS.union(openai_chat.LISTS)
+STRAY = 10
+"""A file is of the format that has so many times the marks of any other: a stray line makes no doubt."""
+
+_LISTS = frozenset[str]().union(*(format.lists for format in FORMATS.values()))
 _SIGNATURES = (
     (b"\xff\xfe", "it is UTF-16 text; save it as UTF-8"),
     (b"\xfe\xff", "it is UTF-16 text; save it as UTF-8"),
     (b"\x1f\x8b", "it is gzip-compressed; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "it is zstd-compressed; unpack it first"),
     (b"PK\x03\x04", "it is a zip archive; unpack it first"),
     (b"SQLite format 3\0", "it is a SQLite database, no transcript"),
 )
@@ -44,22 +45,40 @@ class Opened:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Whether a file is one JSON document, how many marks of which formats it bears, and else which ones it may have.
+
+    `is_sound`: all that was looked at could be read.
+    """
+
+    as_document: bool
+    is_sound: bool
+    marks: Mapping[str, int]
+    maybe: Collection[str]
+
+    @property
+    def says_something(self) -> bool:
+        """Whether anything in it tells of a format."""
+        return bool(self.marks or self.maybe)
+
+
 def checked_format(format: str) -> str:
     """Return the name of a format. Raises InvalidInput with the known names for any other."""
-    if format not in (AUTO, *FORMATS):
+    if format != AUTO and format not in FORMATS:
         raise InvalidInput(f"Unknown format {format!r}; it is one of {', '.join((AUTO, *FORMATS))}.", format=str(format))
     return format
 
 
 def source_of(opened: Opened, *, format: str) -> Source:
-    """Return the reader for a file. Raises UnreadableFile for an empty file, and for one of no known format."""
+    """Return the reader for a file. Raises UnreadableFile for an empty file, and for one of no known format or of several."""
     _check_text(opened)
-    as_document, found = _found(opened)
-    if format == AUTO and found is None:
-        raise UnreadableFile(opened.path, f"it is in none of the formats {', '.join(FORMATS)}; name one with format= if it is")
-    reader: type[ClaudeCode | OpenAIChat] = ClaudeCode if (found if format == AUTO else format) == CLAUDE_CODE else OpenAIChat
-    raws = DocumentReader(opened.file, size=opened.size, lists=_LISTS) if as_document else LineReader(opened.file, size=opened.size)
-    return reader(raws, path=opened.path, source=opened.name)
+    found = _found(opened)
+    if format == AUTO:
+        format = _told(found, opened.path)
+    chosen = FORMATS[format]
+    raws = DocumentReader(opened.file, size=opened.size, lists=chosen.lists) if found.as_document else LineReader(opened.file, size=opened.size)
+    return chosen.reader(raws, path=opened.path, source=opened.name)
 
 
 def _check_text(opened: Opened) -> None:
@@ -72,30 +91,62 @@ def _check_text(opened: Opened) -> None:
         raise UnreadableFile(opened.path, "it is empty")
 
 
-def _found(opened: Opened) -> tuple[bool, str | None]:
-    """Return whether the file is one JSON document, and its format; None where nothing in it tells.
+def _told(found: _Found, path: str) -> str:
+    """Return the one format of a file."""
+    if not found.marks:
+        known = next((name for name in FORMATS if name in found.maybe), None)
+        if known is None:
+            raise UnreadableFile(path, f"it is in none of the formats {', '.join(FORMATS)}; name one with format= if it is")
+        return known
+    covered = frozenset[str]().union(*(FORMATS[name].covers for name in found.marks))
+    marks = {name: found.marks[name] for name in FORMATS if name in found.marks and name not in covered}
+    formats = [name for name, count in marks.items() if count * STRAY > max(marks.values())]
+    if len(formats) > 1:
+        raise UnreadableFile(path, f"it bears marks of several formats, {' and '.join(formats)}; name the one to read it in with format=")
+    return formats[0]
 
-    A first line that is a JSON object of its own makes it JSON Lines. Otherwise a document's elements are asked before
-    its lines: a line of a document may look like a record.
+
+def _found(opened: Opened) -> _Found:
+    """Return what a file looks like.
+
+    A first line that is a JSON object of its own, or a list with another line behind it, makes it JSON Lines.
+    Otherwise a document's elements are asked before its lines: a line of a document may look like a record.
     """
     lines = LineReader(opened.file, size=opened.size)
-    first = next(iter(lines))
-    if isinstance(_value(first), dict):
-        return False, _format(lines)
-    document = DocumentReader(opened.file, size=opened.size, lists=_LISTS)
-    found = _format(document)
-    return (True, found) if found is not None else (False, _format(lines))
+    first, second = (*islice(lines, 2), None)[:2]
+    value = _value(first) if first is not None else None
+    if isinstance(value, dict) or (isinstance(value, list) and second is not None):
+        return _looked_at(lines, as_document=False)
+    found = _looked_at(DocumentReader(opened.file, size=opened.size, lists=_LISTS), as_document=True)
+    if found.says_something:
+        return found
+    among_lines = _looked_at(lines, as_document=False)
+    return found if found.is_sound and not among_lines.says_something else among_lines
 
 
-def _format(raws: Iterable[Raw]) -> str | None:
-    """Return the format of the first value that is of one."""
+def _looked_at(raws: Iterable[Raw], *, as_document: bool) -> _Found:
+    """Judge the first values of a file, and the members that stand beside a document's lists as one value."""
+    marks: Counter[str] = Counter()
+    maybe: set[str] = set()
+    members: dict[str, Any] = {}
+    is_sound = True
     for raw in islice(raws, LOOKED_AT):
-        value = None if raw.member is not None else _value(raw)
-        if claude_code.is_record(value):
-            return CLAUDE_CODE
-        if openai_chat.is_message(value) or openai_chat.messages_of(value) is not None:
-            return OPENAI_CHAT
-    return None
+        is_sound = is_sound and raw.fault is None
+        if raw.member is not None:
+            members[raw.member] = _value(raw)
+        else:
+            _judge(_value(raw), marks, maybe)
+    _judge(members, marks, maybe)
+    return _Found(as_document=as_document, is_sound=is_sound, marks=marks, maybe=maybe)
+
+
+def _judge(value: Any, marks: Counter[str], maybe: set[str]) -> None:
+    for format in FORMATS.values():
+        certainty = format.judge(value)
+        if certainty is Certainty.SURE:
+            marks[format.name] += 1
+        elif certainty is Certainty.MAYBE:
+            maybe.add(format.name)
 
 
 def _value(raw: Raw) -> object:

@@ -33,14 +33,15 @@ async def import_file(
 ) -> ImportReport:
     """Read a conversation that another program kept onto a tape, and return what was added.
 
-    `format` is "claude-code", "openai-chat" or "auto", which looks at the file. A tape without an anchor gets its
-    `session/start` first. Importing a file again, also grown or moved, adds only what is new; a crash is mended by
+    `format` is one of those in docs/reference/importing.md, or "auto", which looks at the file. A tape without an
+    anchor gets its `session/start` first. Importing a file again, also grown or moved, adds only what is new; a crash is mended by
     importing again. A line that cannot be read is listed in the report and kept raw in an event `import.unreadable`;
     with `strict` it raises UnreadableFile instead, before anything is written. Memory stays bounded whatever the
     size of the file; a line above 64 MiB counts as unreadable. The file is read as long as it was at the start.
 
     Raises InvalidInput for an unknown format, FileMissing where there is no readable file, UnreadableFile where the
-    file is empty, of another format, or changed under the reading; then nothing was written, but for the last case.
+    file is empty, of another format or of several, or changed under the reading; then nothing was written, but for the
+    last case.
     """
     checked_format(format)
     opened = await to_thread.run_sync(_open, Path(path))

@@ -32,6 +32,11 @@ class Origin:
     format: str
     source: str
 
+    @property
+    def prefix(self) -> str:
+        """What the names of the format's events begin with."""
+        return self.format.replace("-", "_")
+
     def meta(self, pieces: tuple[Piece, ...], *, branch: Branch = "main", ids: Mapping[str, Any] | None = None, **more: Any) -> FrozenDict:
         """Return the meta of an entry made from pieces; `ids` are the source's own, `more` stands beside `import`.
 
@@ -40,6 +45,7 @@ class Origin:
         fields: dict[str, Any] = {"format": self.format, "source": self.source, "line": pieces[0].line, "digest": digest_of(pieces)}
         if len(pieces) > 1:
             fields["records"] = FrozenList([p.id for p in pieces])
+            fields["lines"] = FrozenList(sorted({p.line for p in pieces}))
         if branch != "main":
             fields["branch"] = branch
             more["context"] = False

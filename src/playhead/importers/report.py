@@ -54,6 +54,7 @@ class Notes:
     warnings: list[str] = field(default_factory=list)
     more_warnings: int = 0
     repeated: int = 0
+    rewritten: int = 0
 
     def refuse(self, line: int, why: str) -> None:
         """Note a line that cannot be read."""
@@ -73,6 +74,7 @@ class Notes:
         """Return the warnings, and those that sum up what was left out or repeated."""
         summed = [
             (self.repeated, "{} lines repeat an earlier line word for word and were read once"),
+            (self.rewritten, "{} lines were written again further on, with all they say, and were read there"),
             (self.more_unreadable, "{} more lines could not be read"),
             (self.more_warnings, "{} more warnings were left out"),
         ]

@@ -77,6 +77,10 @@ class Tree:
         """Return the key of a record."""
         return self._places.keys[place]
 
+    def find(self, key: int) -> int | None:
+        """Return the last place of a key, None where it is not."""
+        return self._places.find(key)
+
     def sort(self, place: int) -> Sort:
         """Return what a record is."""
         return Sort(self._marks[place] & _SORT)

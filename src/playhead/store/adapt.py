@@ -23,7 +23,7 @@ from playhead.store.turnstile import Turnstile
 
 _FOUR = ("list_tapes", "reset", "fetch_all", "append")
 _REST = ("append_many", "head", "find", "count", "aclose")
-_PROMISES = frozenset({"D3", "D5", "D6"})
+_PROMISES = frozenset({"D5", "D6"})
 
 
 def adapt(store: TapeStore | AsyncTapeStore | WholeStore) -> WholeStore:
@@ -45,9 +45,10 @@ class AdaptedStore:
     """A user's store with the rest done on top: batches, expected heads, idempotency keys, lookups, counts.
 
     Appends to one tape go one after the other, so a store that numbers entries by counting them gives each its own id;
-    the store is only ever asked for whole tapes, so it need not filter. Beside what the store promises itself, D3, D5
-    and D6 hold among those who use this one object; a batch is written one by one (no D2), and one that was cut off is
-    completed by uid when it is tried again.
+    the store is only ever asked for whole tapes, so it need not filter. Beside what the store promises itself, D5 and D6
+    hold among those who use this one object; a batch is written one by one (no D2), and one that was cut off is completed
+    by uid when it is tried again. The store gives the ids: D3 is promised once ids were seen and for as long as all that
+    were seen are dense. Ids with gaps (10, 20, 30) are fine otherwise: the head is the last id, `count` counts entries.
     """
 
     def __init__(self, store: Any) -> None:
@@ -56,12 +57,14 @@ class AdaptedStore:
         self._lock = threading.Lock()
         self._turnstiles: WeakValueDictionary[str, Turnstile] = WeakValueDictionary()
         self._resets: Counter[str] = Counter()
+        self._dense: bool | None = None
         self._closed = False
 
     @property
     def promises(self) -> frozenset[str]:
-        """What the store itself promises, and what is done on top of it."""
-        return _PROMISES | frozenset(getattr(self._store, "promises", ()))
+        """What the store itself promises, what is done on top of it, and D3 as far as its ids bear it out."""
+        found = _PROMISES | frozenset(getattr(self._store, "promises", ()))
+        return found if self._dense is None else found | {"D3"} if self._dense else found - {"D3"}
 
     def __repr__(self) -> str:
         return f"adapt({self._store!r})"
@@ -141,7 +144,13 @@ class AdaptedStore:
         entries = [self._checked(entry, "fetch_all") for entry in found or ()]
         if any(one.id >= other.id for one, other in pairwise(entries)):
             raise StoreError(f"{type(self._store).__name__}.fetch_all returned entries whose ids do not rise; return them in the order they were appended, with ids from 1.")
+        self._note(entries)
         return entries
+
+    def _note(self, entries: Sequence[TapeEntry]) -> None:
+        """Remember whether all ids seen so far are dense; of rising ones the last tells."""
+        if entries:
+            self._dense = self._dense is not False and entries[-1].id == len(entries)
 
     async def _head(self, tape: str) -> Head:
         if "head" in self._call:

@@ -15,10 +15,12 @@ from playhead import clock
 from playhead.errors import StoreDamaged, StoreError, StoreOutdated, StoreUnavailable
 from playhead.store.failures import typed
 from playhead.store.lock import FileLock
+from playhead.store.mounts import MOUNTS, network_file_system
 from playhead.store.row import microseconds
 from playhead.store.statements import numbered, script, statements
 
 Durability = Literal["disk", "process"]
+Network = Literal["refuse", "allow"]
 
 _SET_UP = {
     "disk": ("sync_disk", "flush_disk", "no_autocheckpoint", "short_log", "foreign_keys", "no_mmap"),
@@ -29,11 +31,13 @@ _OURS = {"schema_version", "tape_names"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a store is, how safe an acknowledged append must be, and how many seconds it waits for others."""
+    """Where a store is, how safe an acknowledged append must be, how many seconds it waits for others, and whether it may be on a network."""
 
     path: str
     durability: Durability
     timeout: float
+    network: Network = "refuse"
+    mounts: str = MOUNTS
 
     def lock(self) -> FileLock:
         """Return the lock that all users of the file share, whatever name they know it by."""
@@ -45,6 +49,7 @@ def connect(place: Place, *, lock: FileLock) -> sqlite3.Connection:
 
     Raises StoreUnavailable, StoreBusy, StoreDamaged or StoreOutdated.
     """
+    _check_network(place)
     try:
         if _is_empty(place.path):
             Path(place.path).parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +73,16 @@ def disconnect(connection: sqlite3.Connection | None, *, lock: FileLock) -> None
         except StoreError:
             connection.close()
     lock.close()
+
+
+def _check_network(place: Place) -> None:
+    kind = None if place.network == "allow" else network_file_system(place.path, mounts=place.mounts)
+    if kind is not None:
+        raise StoreUnavailable(
+            f"'{place.path}' is on a network file system ({kind}), where SQLite's log does not work between machines; choose a path on a local disk, "
+            f"or say network='allow' (in a URL ?network=allow) if only this machine uses the file.",
+            path=place.path,
+        )
 
 
 def _is_empty(path: str) -> bool:

@@ -31,6 +31,8 @@ def _from_sqlite(error: sqlite3.Error, path: str) -> PlayheadError:
         return make(path, str(error))
     if isinstance(error, sqlite3.DataError):
         return _too_big(path, str(error))
+    if code is None and "decode to UTF-8" in str(error):  # raised by Python, not by SQLite
+        return _damaged(path, str(error).encode("ascii", "backslashreplace").decode())
     return StoreError(f"SQLite refused a statement on '{path}': {error}.", path=path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import msgspec
@@ -26,11 +25,9 @@ class LineCodec(Protocol):
         ...
 
 
-def encoded(body: Body, by: LineCodec | None) -> Body:
+def encoded(body: Body, by: LineCodec) -> Body:
     """Return what a line says in the form that is written."""
-    if by is None:
-        return body
-    return replace(body, payload=codec.encode(by.encode(body.payload)), meta=codec.encode(by.encode(body.meta)))
+    return body._replace(payload=codec.encode(by.encode(body.payload)), meta=codec.encode(by.encode(body.meta)))
 
 
 def decoded(line: Line, by: LineCodec | None, *, path: str) -> Line:

@@ -35,22 +35,20 @@ class Disk:
         """Let go of a file."""
         os.close(fd)
 
-    def size(self, fd: int) -> int:
-        """Return how many bytes a file has."""
-        return os.fstat(fd).st_size
+    def exists(self, path: str) -> bool:
+        """Return whether a file or directory of that name is there."""
+        return os.access(path, os.F_OK)
 
-    def identity(self, path: str) -> tuple[int, int] | None:
-        """Return what tells the file of that name from every other one that exists, None where there is none."""
+    def state(self, path: str) -> os.stat_result | None:
+        """Return which file has that name and how long it is, None where none has."""
         try:
-            found = os.stat(path)
+            return os.stat(path)
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
 
-    def identity_of(self, fd: int) -> tuple[int, int]:
-        """Return what tells an open file from every other one that exists."""
-        found = os.fstat(fd)
-        return found.st_dev, found.st_ino
+    def state_of(self, fd: int) -> os.stat_result:
+        """Return which file is open and how long it is."""
+        return os.fstat(fd)
 
     if hasattr(os, "pread"):
 
@@ -112,6 +110,11 @@ class Disk:
             os.mkdir(path)
 
 
+def is_same_file(one: os.stat_result, other: os.stat_result | None) -> bool:
+    """Return whether both are states of one file."""
+    return other is not None and one.st_ino == other.st_ino and one.st_dev == other.st_dev
+
+
 def write_whole(disk: Disk, fd: int, content: bytes, offset: int) -> None:
     """Write all bytes at an offset, however few the system takes at a time. Raises OSError where it takes no more."""
     taken = disk.write(fd, content, offset)
@@ -128,7 +131,7 @@ def write_whole(disk: Disk, fd: int, content: bytes, offset: int) -> None:
 def make_directories(disk: Disk, path: str, *, flushed: bool) -> None:
     """Make a directory and those above it that are missing; `flushed` says whether their names must survive the loss of power."""
     missing = []
-    while disk.identity(path) is None:
+    while not disk.exists(path):
         missing.append(path)
         path = str(Path(path).parent)
     for made in reversed(missing):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import os
+from contextlib import suppress
+from types import TracebackType
 
-from playhead.store.file_disk import write_whole
+from playhead.store.file_disk import is_same_file, write_whole
 from playhead.store.file_finder import KeyBook
 from playhead.store.file_findings import Finding
 from playhead.store.file_lines import begins_like_a_line
@@ -20,9 +21,9 @@ _LOOKED_AT = 64
 
 
 class HeldTape:
-    """Appends to one file, mends its end where a crash left it torn, and finishes what others began; all inside `locked()`.
+    """Appends to one file, mends its end where a crash left it torn, and finishes what others began, all inside `with held:`.
 
-    What it remembers is compared with the file each time, as other processes write to it too. Raises OSError as the system does.
+    That excludes all other writers. What is remembered of the file is compared with it each time. Raises OSError as the system does.
     """
 
     def __init__(self, place: Place, tape: str) -> None:
@@ -32,32 +33,39 @@ class HeldTape:
         self.stem = place.stem(tape)
         self.path = place.path(self.stem)
         self._lock = place.lock(self.stem)
+        self._lock_file: os.stat_result | None = None
+        self._redo = place.redo(self.stem)
         self._fd = -1
-        self._identity: tuple[int, int] | None = None
+        self._opened: os.stat_result | None = None
         self._is_named = False
         self._tail: Tail | None = None
         self.keys = KeyBook(place, self.stem)
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Exclude all other writers inside the block."""
-        with self._lock:
-            if self.place.disk.identity(self.place.redo(self.stem)) is not None:
+    def __enter__(self) -> HeldTape:
+        self._take_lock()
+        try:
+            if self.place.disk.exists(self._redo):
                 finish(self.place, self.stem)
-            yield
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._lock.__exit__(kind, error, trace)
 
     def look(self) -> Tail:
         """Return where the file ends, after mending it where it is torn. Raises StoreDamaged where it is not as it was written."""
-        disk = self.place.disk
-        identity = disk.identity(self.path)
-        if identity is None or identity != self._identity:
+        state = self.place.disk.state(self.path)
+        if state is None or not is_same_file(state, self._opened):
             self.let_go()
-            if identity is not None:
-                self._open()
-        if self._fd >= 0 and (self._tail is None or self._tail.size != disk.size(self._fd)):
+            if state is None:
+                return Tail()
+            self._open()
+        if self._tail is None or self._tail.size != state.st_size:
             self._tail = None
             self._tail = self._mended()
-        return self._tail or Tail()
+        return self._tail
 
     def recording(self) -> Recording:
         """Return the entries that stood in the file at the last look."""
@@ -86,7 +94,7 @@ class HeldTape:
         """Close the file and forget what is known of it."""
         if self._fd >= 0:
             self.place.disk.close(self._fd)
-        self._fd, self._identity, self._is_named, self._tail = -1, None, False, None
+        self._fd, self._opened, self._is_named, self._tail = -1, None, False, None
         self.keys = KeyBook(self.place, self.stem)
 
     def close(self) -> None:
@@ -94,16 +102,29 @@ class HeldTape:
         self.let_go()
         self._lock.close()
 
+    def _take_lock(self) -> None:
+        """Take the lock; if its file was removed while it was open, take that on the new one, as the old one excludes nobody."""
+        while True:
+            self._lock.__enter__()
+            state = self.place.disk.state(self._lock.path)
+            if state is not None and (self._lock_file is None or is_same_file(state, self._lock_file)):
+                self._lock_file = state
+                return
+            self._lock.__exit__(None, None, None)
+            self._lock.close()
+            self._lock_file = None
+            self.place.make()
+
     def _open(self) -> None:
         self._fd = self.place.disk.open_to_write(self.path)
-        self._identity = self.place.disk.identity_of(self._fd)
+        self._opened = self.place.disk.state_of(self._fd)
         self._tail = None
 
     def _mended(self) -> Tail:
         """Return where the file ends once what was never acknowledged is cut off and what lacks only its newline has it."""
         disk, tail = self.place.disk, None
         for _ in range(_MOST_MENDS):
-            file = Snapshot(disk=disk, fd=self._fd, path=self.path, size=disk.size(self._fd))
+            file = Snapshot(disk=disk, fd=self._fd, path=self.path, size=disk.state_of(self._fd).st_size)
             tail = read_tail(file)
             for finding in tail.part.findings if tail.part else ():
                 self.place.findings.report(finding)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from sys import intern
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -58,8 +57,7 @@ class BadLine(ValueError):
     """Bytes that are no line, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(NamedTuple):
     """What a line says, without its place on a tape."""
 
     kind: str
@@ -88,6 +86,8 @@ def dump(body: Body, *, id: int, marks: bytes) -> bytes:
 
 def marks(*, batch: tuple[int, int] | None = None, anchor: int | None, generation: int, older: int) -> bytes:
     """Return the store's own members of a line; those that say nothing are left out."""
+    if batch is None and anchor is None and not generation and not older:
+        return b""
     text = b"" if batch is None else b',"~b":[%d,%d]' % batch
     if anchor is not None:
         text += b',"~a":%d' % anchor

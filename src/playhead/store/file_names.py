@@ -46,7 +46,7 @@ def tape_of(stem: str) -> str | None:
     composed = unicodedata.normalize("NFC", stem)
     try:
         tape = _unescaped(composed.partition("~")[0]).decode()
-    except UnicodeDecodeError:
+    except UnicodeError:
         return None
     return tape if tape and stem_of(tape) == composed else None
 

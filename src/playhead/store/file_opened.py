@@ -23,7 +23,7 @@ def answered(place: Place, *, tape: str, question: Callable[[Recording], Result]
     Raises what the question raises, StoreDamaged, OSError.
     """
     stem = place.stem(tape)
-    if place.disk.identity(place.redo(stem)) is not None:
+    if place.disk.exists(place.redo(stem)):
         _tend(place, tape)
     try:
         with opened(place, stem) as recording:
@@ -46,7 +46,7 @@ def opened(place: Place, stem: str) -> Iterator[Recording]:
         yield Recording(Snapshot(disk=disk, fd=-1, path=path, size=0), Tail(), codec=place.codec)
         return
     try:
-        file = Snapshot(disk=disk, fd=fd, path=path, size=disk.size(fd))
+        file = Snapshot(disk=disk, fd=fd, path=path, size=disk.state_of(fd).st_size)
         tail = read_tail(file)
         for finding in tail.part.findings if tail.part else ():
             place.findings.report(finding)
@@ -70,7 +70,7 @@ def _complete(place: Place, tape: str, recording: Recording) -> None:
 
 def _tend(place: Place, tape: str) -> None:
     """Finish what was begun on a tape, and mend its end."""
-    with closing(HeldTape(place, tape)) as held, held.locked():
+    with closing(HeldTape(place, tape)) as held, held:
         held.look()
 
 
@@ -79,7 +79,7 @@ def _asked_alone(place: Place, tape: str, question: Callable[[Recording], Result
     with ExitStack() as stack:
         try:
             held = stack.enter_context(closing(HeldTape(place, tape)))
-            stack.enter_context(held.locked())
+            stack.enter_context(held)
         except (OSError, StoreError):
             raise damage from None
         return question(stack.enter_context(opened(place, held.stem)))

@@ -56,9 +56,9 @@ class Place:
     def stem(self, tape: str) -> str:
         """Return the stem of a tape's file: the one we give, or the tape's very name where another program gave it that."""
         stem = stem_of(tape)
-        if stem == tape or not may_be_plain(tape) or self.disk.identity(self.path(stem)) is not None:
+        if stem == tape or not may_be_plain(tape) or self.disk.exists(self.path(stem)):
             return stem
-        is_there = self.disk.identity(self.path(tape)) is not None and f"{tape}{SUFFIX}" in self.disk.names(self.directory)
+        is_there = self.disk.exists(self.path(tape)) and f"{tape}{SUFFIX}" in self.disk.names(self.directory)
         return tape if is_there else stem
 
     def path(self, stem: str) -> str:

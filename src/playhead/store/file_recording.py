@@ -32,6 +32,7 @@ class Recording:
         self.file = file
         self.tail = tail
         self._codec = codec
+        self._last_anchor: Found | None = None
 
     @cached_property
     def older(self) -> OlderPart:
@@ -89,6 +90,7 @@ class Recording:
             line = self.at(offset)
             if not is_anchor(line.kind):
                 raise damaged(self.file.path, offset, "the line that stands there is no anchor, although another one says so")
+            self._last_anchor = offset, line
             yield offset, line
             offset = line.anchor
         if offset is not None:
@@ -129,9 +131,11 @@ class Recording:
     def _place_of(self, id: int) -> int:
         """Return where the first line behind the older part begins whose id is at least `id`.
 
-        It is looked for where it should be by its number, then by halving what is left. Numbers are read without their checksums
-        there; where one misleads, the lines are read one by one, which shows the damage.
+        Behind an anchor just read nothing is to look for. Else it is looked for where it should be by its number, then by halving what
+        is left. Numbers are read without their checksums there; where one misleads, the lines are read one by one, which shows the damage.
         """
+        if self._last_anchor is not None and self._last_anchor[1].id == id - 1:
+            return self._next_line(self._last_anchor[0], self.tail.end)
         low, low_id, high, high_id = self.tail.older, self._first_checked, self.tail.end, self.tail.id + 1
         if id <= low_id or low >= high:
             return low

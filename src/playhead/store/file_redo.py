@@ -16,10 +16,13 @@ from playhead.store.file_place import Place
 Step = tuple[str, ...]
 """What to do with which files: ("replace", DRAFT, STEM) makes a draft the tape's file, ("forget", STEM) removes the tape's index."""
 
+_DRAFT = ".draft"
+
 
 def write_draft(place: Place, stem: str, content: Iterable[bytes]) -> str:
-    """Write what a file will hold to a new file in the hidden directory, flush it, and return its name."""
-    name = f"{stem}.{clock.new_uid()}.draft"
+    """Write what a file will hold to a new file in the hidden directory, flush it, and return its name; runs under the lock of the tape's family."""
+    discard(place.disk, *(f"{place.hidden}/{name}" for name in place.disk.names(place.hidden) if _is_draft(name, stem)))
+    name = f"{stem}.{clock.new_uid()}{_DRAFT}"
     _write(place, f"{place.hidden}/{name}", content)
     return name
 
@@ -40,7 +43,9 @@ def change(place: Place, stem: str, steps: Sequence[Step]) -> None:
     try:
         place.disk.rename(unnamed, place.redo(stem))
         place.disk.flush_directory(place.hidden)
-        finish(place, stem)
+        for step in steps:
+            _make(place, stem, step)
+        _close(place, stem)
     except OSError as exc:
         place.health.doubt = f"A change to '{place.path(stem)}' was begun and could not be finished ({exc})"
         raise
@@ -49,17 +54,32 @@ def change(place: Place, stem: str, steps: Sequence[Step]) -> None:
 def finish(place: Place, stem: str) -> None:
     """Make what is left of a change that somebody began; runs under the lock of the tape's family. Raises OSError, StoreDamaged."""
     for step in _steps(place, stem):
-        match step:
-            case "replace", name, tape:
-                with suppress(FileNotFoundError):
-                    place.disk.rename(f"{place.hidden}/{name}", place.path(tape))
-            case "forget", tape:
-                forget(place, tape)
-            case _:
-                raise _unreadable(place, stem, f"it names a step, {step!r}, that this version does not know")
+        with suppress(FileNotFoundError):
+            _make(place, stem, step)
+    _close(place, stem)
+
+
+def _make(place: Place, stem: str, step: Sequence[str]) -> None:
+    """Make one step of a change; a draft that is not there was renamed by an earlier try."""
+    match step:
+        case "replace", name, tape:
+            place.disk.rename(f"{place.hidden}/{name}", place.path(tape))
+        case "forget", tape:
+            forget(place, tape)
+        case _:
+            raise _unreadable(place, stem, f"it names a step, {step!r}, that this version does not know")
+
+
+def _close(place: Place, stem: str) -> None:
+    """Remove the redo file of a change once every step of it is safe."""
     place.disk.flush_directory(place.directory)
     place.disk.flush_directory(place.hidden)
     place.disk.remove(place.redo(stem))
+
+
+def _is_draft(name: str, stem: str) -> bool:
+    """Return whether a file is a draft of that very stem, left by a process that died; other stems may begin like it."""
+    return name.startswith(f"{stem}.") and name.endswith(_DRAFT) and "." not in name[len(stem) + 1 : -len(_DRAFT)]
 
 
 def forget(place: Place, stem: str) -> None:
@@ -80,7 +100,7 @@ def _steps(place: Place, stem: str) -> list[Any]:
     path = place.redo(stem)
     fd = place.disk.open_to_read(path)
     try:
-        raw = place.disk.read(fd, place.disk.size(fd), 0)
+        raw = place.disk.read(fd, place.disk.state_of(fd).st_size, 0)
     finally:
         place.disk.close(fd)
     said = raw[:-18]

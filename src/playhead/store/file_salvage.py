@@ -88,7 +88,7 @@ def salvage(path: str | os.PathLike[str]) -> SalvageReport:
     try:
         place.make()
         with closing(place.lock(stem)) as lock, lock:
-            if place.disk.identity(place.redo(stem)) is not None:
+            if place.disk.exists(place.redo(stem)):
                 finish(place, stem)
             return _salvaged(place, stem)
     except OSError as exc:
@@ -99,7 +99,7 @@ def _salvaged(place: Place, stem: str) -> SalvageReport:
     disk, path = place.disk, place.path(stem)
     fd = disk.open_to_read(path)
     try:
-        file = Snapshot(disk=disk, fd=fd, path=path, size=disk.size(fd))
+        file = Snapshot(disk=disk, fd=fd, path=path, size=disk.state_of(fd).st_size)
         frame = _frame_of(file)
         kept, lost = 0, []
         for found in _sifted(file, frame):

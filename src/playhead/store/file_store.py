@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -118,7 +118,7 @@ class FileTapeStore:
 
     async def append(self, tape: str, entry: TapeEntry) -> TapeEntry:
         """Append one entry and return it as stored."""
-        return (await self.append_many(tape, (entry,)))[0]
+        return (await self._write(tape, Append(checked_name(tape), (entry,), [body_of(entry)], None)))[0]
 
     async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
         """Append all entries or none and return them as stored.
@@ -153,10 +153,10 @@ class FileTapeStore:
         self._closed = True
         await to_thread.run_sync(partial(stop_and_wait, *self._writing, self._reading))
 
-    async def _write(self, tape: str, work: Append | None) -> tuple[TapeEntry, ...]:
+    def _write(self, tape: str, work: Append | None) -> Awaitable[tuple[TapeEntry, ...]]:
+        """Hand a tape's work to the writer that does all of its work; not itself a coroutine, as each one costs an append time."""
         self._check_open()
-        written: tuple[TapeEntry, ...] = await self._writing[crc32(tape.encode()) % _WRITERS].run(work)
-        return written
+        return self._writing[crc32(tape.encode()) % _WRITERS].run(work)
 
     async def _ask(self, tape: str, question: Callable[[Recording], Result]) -> Result:
         return await self._read(partial(answered, tape=checked_name(tape), question=question))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from playhead.store.file_lines import CHECKED_BY, BadLine, Line, is_anchor, is_checked, load
 from playhead.store.file_older import OlderPart, read_older
@@ -16,8 +17,7 @@ _SECTOR = 512
 _LOOKED_THROUGH = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
+class Tail(NamedTuple):
     """Where the next line goes (`end`), what the last one says, and how long the file is.
 
     `anchor` is the place of the newest anchor; `older` how many bytes at the front another program wrote, `part` those lines
@@ -64,7 +64,7 @@ def read_tail(file: Snapshot) -> Tail:
             if batch is not None and line.id != batch.first - 1:
                 raise damaged(file.path, offset, f"entry {batch.first - 1} should stand there, not {line.id}")
             if not _lacks_lines(file, line, offset):
-                return replace(_tail_behind(line, offset, end=end), newline=_newline(file, whole), size=file.size)
+                return _tail_behind(line, offset, end=end)._replace(newline=_newline(file, whole), size=file.size)
             batch = _Batch.of(line)
         elif _Batch.of(line) != batch:
             raise damaged(file.path, offset, "a line that is not of its batch stands there")
@@ -136,7 +136,7 @@ def _tail_without_lines(file: Snapshot, whole: int, batch: _Batch | None, *, end
     if batch is None and newline is None:
         return _older_tail(file, whole)
     front = _older_tail(replace(file, size=end), end) if batch is not None and end else Tail()
-    return replace(front, newline=newline, size=file.size)
+    return front._replace(newline=newline, size=file.size)
 
 
 def _newline(file: Snapshot, whole: int) -> int | None:

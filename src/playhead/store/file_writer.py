@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
 from playhead.store.failures import typed
-from playhead.store.file_draft import Draft, expect
+from playhead.store.file_draft import Draft, Standing, expect
 from playhead.store.file_held import HeldTape
 from playhead.store.file_lines import Body
 from playhead.store.file_place import Place
@@ -53,9 +53,8 @@ class Writer:
         """Do the jobs until the queue ends, then close the files."""
         try:
             for jobs in queue.groups(GROUP):
-                for tape, its_jobs in _by_tape(job for job in jobs if not job.ticket.done()):
+                for tape, its_jobs in _by_tape([job for job in jobs if not job.ticket.done()]):
                     self._do(tape, its_jobs)
-                    deliver(its_jobs)
         finally:
             for held in self._held.values():
                 held.close()
@@ -66,7 +65,7 @@ class Writer:
             if tape is None:
                 return self._open(jobs)
             held = self._hold(tape)
-            with held.locked():
+            with held:
                 for some in _runs(jobs):
                     self._settle(held, some)
         except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
@@ -76,6 +75,7 @@ class Writer:
         self._place.make()
         for job in jobs:
             job.result = ()
+        deliver(jobs)
 
     def _hold(self, tape: str) -> HeldTape:
         held = self._held.get(tape)
@@ -87,7 +87,7 @@ class Writer:
         return held
 
     def _settle(self, held: HeldTape, jobs: list[Job]) -> None:
-        """Do all jobs with one write, or each with its own where that failed."""
+        """Do all jobs with one write, or each with its own where that failed; who waits for them need not wait for the lock to be given back."""
         try:
             if isinstance(jobs[0].work, Reset):
                 jobs[0].result = _reset(held, jobs[0].work)
@@ -99,9 +99,11 @@ class Writer:
             for job in jobs:
                 job.result = job.error = None
                 self._settle(held, [job])
+        else:
+            deliver(jobs)
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
-        """Give the jobs that have no outcome yet an error of ours; where the store's health is in doubt nobody knows theirs."""
+        """Give the jobs that have no outcome yet an error of ours, and deliver all; where the store's health is in doubt nobody knows theirs."""
         found = typed(error, path=self._place.directory)
         if self._place.health.doubt is not None and not isinstance(error, AppendOutcomeUnknown):
             try:
@@ -112,6 +114,7 @@ class Writer:
             if job.result is None and job.error is None:
                 job.error = copy(found)
                 job.error.__cause__ = None if found is error else error
+        deliver(jobs)
 
 
 def _append(held: HeldTape, jobs: list[Job]) -> None:
@@ -144,7 +147,7 @@ def _reset(held: HeldTape, work: Reset) -> tuple[TapeEntry, ...]:
     return written
 
 
-def _draft(held: HeldTape, tail: Tail, *, standing: Callable[[str], TapeEntry | None]) -> Draft:
+def _draft(held: HeldTape, tail: Tail, *, standing: Standing) -> Draft:
     return Draft(tail, tape=held.tape, stem=held.stem, codec=held.place.codec, standing=standing)
 
 
@@ -152,27 +155,25 @@ def _nothing_stands(key: str) -> None:
     del key
 
 
-def _by_tape(jobs: Iterable[Job]) -> Iterator[tuple[str | None, list[Job]]]:
-    """Yield jobs by the tape they are for, in order; None is the place itself."""
+def _by_tape(jobs: list[Job]) -> Iterable[tuple[str | None, list[Job]]]:
+    """Return jobs by the tape they are for, in order; None is the place itself."""
     by_tape: dict[str | None, list[Job]] = {}
     for job in jobs:
         by_tape.setdefault(job.work and job.work.tape, []).append(job)
-    yield from by_tape.items()
+    return by_tape.items()
 
 
-def _runs(jobs: Iterable[Job]) -> Iterator[list[Job]]:
-    """Yield jobs of one tape that may be done together: a reset stands alone, and what is written at once is not too much."""
-    run: list[Job] = []
+def _runs(jobs: list[Job]) -> list[list[Job]]:
+    """Return jobs of one tape by what may be done together: a reset stands alone, and what is written at once is not too much."""
+    if len(jobs) == 1:
+        return [jobs]
+    runs: list[list[Job]] = [[]]
     size = 0
     for job in jobs:
         alone = isinstance(job.work, Reset)
-        if run and (alone or size > _BYTES):
-            yield run
-            run, size = [], 0
-        if alone:
-            yield [job]
-            continue
-        run.append(job)
-        size += sum(len(body.payload) for body in job.work.bodies)
-    if run:
-        yield run
+        if alone or size > _BYTES:
+            runs.append([])
+            size = 0
+        runs[-1].append(job)
+        size += _BYTES + 1 if alone else sum(len(body.payload) for body in job.work.bodies)
+    return [run for run in runs if run]

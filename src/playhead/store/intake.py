@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.entry.frozen import FrozenDict
+from playhead.entry.frozen import FrozenDict, frozen_dict
 from playhead.errors import InvalidInput
 
 
@@ -16,7 +16,7 @@ def meta_to_keep(entry: TapeEntry) -> FrozenDict:
         raise InvalidInput(f"A tape keeps entries, not {type(entry).__name__}; make one with TapeEntry.message(...) or TapeEntry.event(...).")
     meta = entry.meta
     if "uid" not in meta:
-        return FrozenDict({"uid": clock.new_uid(), **meta})
+        return frozen_dict({"uid": clock.new_uid(), **meta})
     if isinstance(meta["uid"], str) and meta["uid"]:
         return meta
     raise InvalidInput(f"An entry's meta.uid is a non-empty text, not {meta['uid']!r}; leave it out to have one made.")

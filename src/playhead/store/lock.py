@@ -54,7 +54,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_2, 0.005
 class FileLock:
     """Excludes every other `FileLock` on the same path, in this process and in others, inside a `with` block.
 
-    The file is opened at the first use and stays open; it is never removed, as that would let two holders in.
+    The file is opened at the first use and stays open. It is never removed, as that would let two holders in; where somebody
+    else removes it, the next holder notices and locks the new one.
     Raises StoreBusy after `timeout` seconds, StoreUnavailable where the file cannot be opened.
     """
 
@@ -66,13 +67,16 @@ class FileLock:
         _locks.add(self)
 
     def __enter__(self) -> FileLock:
-        if self._fd < 0:
-            self._fd = self._opened()
-        try:
-            _try_lock(self._fd)
-        except OSError:
-            self._wait()
-        return self
+        while True:
+            if self._fd < 0:
+                self._fd = self._opened()
+            try:
+                _try_lock(self._fd)
+            except OSError:
+                self._wait()
+            if os.fstat(self._fd).st_nlink:
+                return self
+            self.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _unlock(self._fd)

@@ -13,11 +13,13 @@ from types import TracebackType
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name, parse_date, placed
 from playhead.errors import AnchorNotFound, Conflict, NoAnchors, StoreUnavailable
+from playhead.store.horizon import Horizon
 from playhead.store.intake import taken
 from playhead.store.names import checked_name
 from playhead.store.protocol import Head
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
 from playhead.store.replay import key_of, replay
+from playhead.store.row import microseconds
 
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime(MAXYEAR, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 
@@ -131,8 +133,9 @@ class _Tape:
         self.uids: dict[str, TapeEntry] = {}
         self._kinds: defaultdict[str, list[int]] = defaultdict(list)
         self._anchors: defaultdict[str | None, list[int]] = defaultdict(list)
+        self._horizon = Horizon()
         self._peaks: list[datetime] = []
-        self._late: list[int] = []
+        self._strays: list[int] = []
 
     @property
     def head(self) -> Head:
@@ -147,11 +150,11 @@ class _Tape:
 
     def _add(self, entry: TapeEntry) -> TapeEntry:
         date = parse_date(entry.date)
-        peak = max(self._peaks[-1], date) if self._peaks else date
+        peak = self._peak(date)
         self.entries.append(entry)
         self._peaks.append(peak)
-        if date < peak:
-            self._late.append(entry.id)
+        if date != peak:
+            self._strays.append(entry.id)
         self._kinds[entry.kind].append(entry.id)
         self.uids.setdefault(entry.uid, entry)
         if (key := key_of(entry)) is not None:
@@ -160,6 +163,11 @@ class _Tape:
             self._anchors[None].append(entry.id)
             self._anchors[event_name(entry)].append(entry.id)
         return entry
+
+    def _peak(self, date: datetime) -> datetime:
+        """Return the newest date so far, with one more entry of this date."""
+        peak = self._peaks[-1] if self._peaks else _EARLIEST
+        return peak if date <= peak or self._horizon.hides(microseconds(date)) else date
 
     def matching(self, query: TapeQuery) -> Iterator[TapeEntry]:
         """Yield what a query keeps, going only through what its window, kinds and dates leave."""
@@ -207,10 +215,11 @@ class _Tape:
         first = bisect_left(self._peaks, query.since or _EARLIEST) + 1
         behind = bisect_right(self._peaks, query.until or _LATEST) + 1
         on_time = range(max(within.start, first), min(within.stop, behind))
-        late = _part(self._late, range(max(within.start, behind), within.stop))
+        early = _part(self._strays, range(within.start, min(within.stop, on_time.start)))
+        late = _part(self._strays, range(max(within.start, behind), within.stop))
         if query.descending:
-            return chain(reversed(late), self._of_kinds(query, on_time))
-        return chain(self._of_kinds(query, on_time), late)
+            return chain(reversed(late), self._of_kinds(query, on_time), reversed(early))
+        return chain(early, self._of_kinds(query, on_time), late)
 
     def _of_kinds(self, query: TapeQuery, within: range) -> Iterator[int]:
         if query.only is None:

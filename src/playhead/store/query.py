@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name, parse_date
-from playhead.errors import AnchorNotFound, InvalidDate, InvalidInput, NoAnchors
+from playhead.errors import AnchorNotFound, InvalidInput, NoAnchors
 from playhead.store.search import matches
 
 PAGE = 512
@@ -40,6 +40,7 @@ class TapeQuery:
 
     Filters add up, whatever the order they were set in; `limit` counts what is left after all others.
     Setting a window replaces the one set before. `all()` runs the query: awaited over an async store.
+    Every method raises InvalidInput for a value of another type than it takes.
     """
 
     tape: str
@@ -76,29 +77,34 @@ class TapeQuery:
 
     def kinds(self, *kinds: str) -> TapeQuery:
         """Keep entries of these kinds; none given keeps every kind."""
+        for kind in kinds:
+            if not isinstance(kind, str):
+                raise InvalidInput(f'A query\'s kinds are texts, given one by one as in kinds("message", "event"), not {kind!r}.')
         return replace(self, only=kinds or None)
 
     def query(self, text: str) -> TapeQuery:
         """Keep entries whose payload's values hold the text, upper and lower case alike."""
+        if not isinstance(text, str):
+            raise InvalidInput(f"A query looks for a text, not {text!r}; write a number as text, and leave this out to keep every entry.")
         return replace(self, text=text)
 
     def limit(self, count: int) -> TapeQuery:
         """Stop after so many entries. Raises InvalidInput below 1."""
         if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise InvalidInput(f"A query's limit is a whole number from 1, not {count!r}.")
+            raise InvalidInput(f"A query's limit is a whole number from 1, not {count!r}; leave it out to keep every entry.")
         return replace(self, count=count)
 
     def after(self, cursor: int) -> TapeQuery:
         """Keep entries whose id is greater than `cursor`."""
-        return replace(self, cursor=cursor)
+        return replace(self, cursor=_id(cursor, "after"))
 
     def before(self, id: int) -> TapeQuery:
         """Keep entries whose id is smaller than `id`; anchors behind it still open and close the window."""
-        return replace(self, stop=id)
+        return replace(self, stop=_id(id, "before"))
 
     def up_to(self, id: int) -> TapeQuery:
         """Read the tape as it was when entry `id` was its last: later entries and anchors do not count."""
-        return replace(self, ceiling=id)
+        return replace(self, ceiling=_id(id, "up_to"))
 
     def newest_first(self) -> TapeQuery:
         """Return entries from the end of the window backwards; `limit` then counts from the end."""
@@ -187,13 +193,19 @@ def _anchor_name(name: str) -> str:
     return name
 
 
+def _id(value: int, method: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput(f"A query's {method}(...) takes the id of an entry, a whole number such as entry.id, not {value!r}.")
+    return value
+
+
 def _instant(value: date | str, at: time) -> datetime:
     if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return parse_date(value.isoformat())
     if isinstance(value, date):
         return datetime.combine(value, at, UTC)
     if not isinstance(value, str):
-        raise InvalidDate(value)
+        raise InvalidInput(f"A query's dates are dates, datetimes or ISO texts such as 2026-03-01, not {value!r}.")
     try:
         return datetime.combine(date.fromisoformat(value), at, UTC)
     except ValueError:

@@ -6,11 +6,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from sys import intern
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name
 from playhead.entry.frozen import FrozenDict
+from playhead.errors import StoreDamaged
+from playhead.store.damage import altered, missing
 from playhead.store.replay import key_of
 
 SEQ_BITS = 32
@@ -22,6 +24,9 @@ BLOCK = 64
 
 Cell = str | bytes
 """A text as SQLite keeps it: bytes where it holds half a surrogate pair, which UTF-8 does not know."""
+
+RawRow = tuple[int, Cell, int, bytes, bytes, bytes]
+"""An entry as it is read: its place, kind, ts, digest, meta and body; whatever else where the file was altered."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -48,24 +53,62 @@ def eid(tape_no: int, seq: int) -> int:
 
 def row_of(entry: TapeEntry, meta: FrozenDict) -> Row:
     """Return the row of an entry with the meta to keep; raises InvalidInput where its idempotency key is no text."""
-    key = key_of(entry)
-    body = codec.encode(entry.payload)
-    return Row(
-        cell(entry.kind),
-        microseconds(datetime.fromisoformat(entry.date)),
-        uid_cell(meta["uid"]),
-        None if key is None else cell(key),
-        cell(event_name(entry)) if entry.kind == ANCHOR else None,
-        sha256(body).digest(),
-        codec.encode(meta),
-        body,
-    )
+    key, kind, ts = key_of(entry), cell(entry.kind), microseconds(datetime.fromisoformat(entry.date))
+    kept, body = codec.encode(meta), codec.encode(entry.payload)
+    anchor = cell(event_name(entry)) if entry.kind == ANCHOR else None
+    return Row(kind, ts, uid_cell(meta["uid"]), None if key is None else cell(key), anchor, seal(kind, ts, kept, body), kept, body)
 
 
-def entry_of(row: tuple[int, Cell, int, bytes, bytes]) -> TapeEntry:
-    """Return the entry of a row (eid, kind, ts, meta, body); its payload is decoded when it is first read."""
-    place, kind, ts, meta, body = row
-    return TapeEntry.stored(id=place & LAST_SEQ, kind=text(kind), payload=body, meta=meta, date=date_text(ts))
+def seal(kind: Cell, ts: int, meta: bytes, body: bytes) -> bytes:
+    """Return the digest of all that an entry says; JSON as we write it has no line ends, so no two entries run together alike."""
+    return sha256(b"%d\n%b\n%b\n%b" % (ts, meta, body, kind.encode() if isinstance(kind, str) else kind)).digest()
+
+
+def is_sealed(row: RawRow) -> bool:
+    """Return whether a row is as it was written."""
+    _, kind, ts, digest, meta, body = row
+    try:
+        return digest == seal(kind, ts, meta, body)
+    except (TypeError, UnicodeEncodeError):
+        return False
+
+
+def entry_of(row: RawRow, *, tape: str) -> TapeEntry:
+    """Return the entry of a row; the row is checked and its payload decoded when payload or meta is first read.
+
+    Raises StoreDamaged, then or now, where the row is not as it was written.
+    """
+    place, kind, ts, _, meta, body = row
+    try:
+        return TapeEntry.stored(id=place & LAST_SEQ, kind=text(kind), payload=body, meta=meta, date=date_text(ts), decode=_Reading(row, tape))
+    except (TypeError, AttributeError, ValueError, OverflowError) as exc:
+        raise damage_of(row, tape=tape) from exc
+
+
+def damage_of(row: RawRow, *, tape: str) -> StoreDamaged:
+    """Return the error of a row that is not as it was written, or not there: an index that names it gives it no kind."""
+    id = row[0] & LAST_SEQ
+    return missing(tape, id, id) if row[1] is None else altered(tape, id)
+
+
+class _Reading:
+    """Decodes the JSON of a row, which is checked once."""
+
+    __slots__ = ("_checked", "_row", "_tape")
+
+    def __init__(self, row: RawRow, tape: str) -> None:
+        self._row = row
+        self._tape = tape
+        self._checked = False
+
+    def __call__(self, body: bytes) -> Any:
+        if not self._checked and not is_sealed(self._row):
+            raise damage_of(self._row, tape=self._tape)
+        self._checked = True
+        try:
+            return codec.decode(body)
+        except (ValueError, RecursionError) as exc:
+            raise damage_of(self._row, tape=self._tape) from exc
 
 
 def written(entry: TapeEntry, row: Row, id: int) -> TapeEntry:

@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from playhead.entry.entry import TapeEntry
-from playhead.store.row import Cell, entry_of
+from playhead.store.row import RawRow, damage_of, entry_of, is_sealed
 from playhead.store.search import matches
 
 _ESCAPED = frozenset('"\\\x7f')
 _NUMERIC = frozenset("0123456789.+-e")
 
 
-def holding(rows: Iterable[tuple[int, Cell, int, bytes, bytes]], text: str) -> Iterator[TapeEntry]:
-    """Yield the entries whose payload's values hold the text."""
+def holding(rows: Iterable[RawRow], text: str, *, tape: str) -> Iterator[TapeEntry]:
+    """Yield the entries whose payload's values hold the text.
+
+    Raises StoreDamaged at a row that is not as it was written: nobody knows whether it held the text.
+    """
     wanted = text.casefold()
     plain = stands_as_written(wanted)
     for row in rows:
-        if plain and wanted not in row[4].decode().casefold():
+        if not is_sealed(row):
+            raise damage_of(row, tape=tape)
+        if plain and wanted not in row[5].decode().casefold():
             continue
-        entry = entry_of(row)
+        entry = entry_of(row, tape=tape)
         if matches(entry, text):
             yield entry
 

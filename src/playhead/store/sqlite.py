@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,12 +17,13 @@ from anyio import to_thread
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.store import sqlite_reader as reader
-from playhead.store.connection import Durability, Place, connect, disconnect
+from playhead.store.connection import Durability, Network, Place, connect, disconnect
 from playhead.store.failures import typed
 from playhead.store.hop import deliver
 from playhead.store.intake import meta_to_keep
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
+from playhead.store.presence import OpenFile, Presence
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite_tapes import Append, Reset
@@ -39,23 +41,27 @@ class SQLiteTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process.
     `timeout` is how many seconds it waits for other processes before StoreBusy. Works under asyncio and trio, in
     any number of tasks and threads, with any number of stores on one file; a fork of the process may go on using it.
-    All promises hold (D1 to D8). Not for network file systems, which do not keep locks.
+    A network file system, where the log does not work between machines, is refused unless `network` is "allow".
+    All promises hold (D1 to D8): a file that is removed or replaced while it is open raises StoreUnavailable, an entry
+    that is not as it was written StoreDamaged, when its payload or meta is first read.
 
     Source: SQLite's write-ahead log, https://sqlite.org/wal.html.
     """
 
     promises = frozenset({"D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"})
 
-    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0, network: Network = "refuse") -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
         if not timeout >= 0:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
-        place = Place(path=_checked_path(path), durability=durability, timeout=timeout)
+        if network not in get_args(Network):
+            raise InvalidInput(f"A store on a network file system is something to 'refuse' or to 'allow', not {network!r}.")
+        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network)
         self._place = place
-        self._health = health = Health()
-        self._writing = Lane(lambda queue: Writer(place, health=health).serve(queue), size=1, name="playhead writer")
-        self._reading = Lane(partial(_serve_reads, place, health), size=_READERS, name="playhead reader")
+        health, database = Health(), OpenFile(place.path, store=place.path)
+        self._writing = Lane(lambda queue: Writer(place, health=health, database=database).serve(queue), size=1, name="playhead writer")
+        self._reading = Lane(partial(_serve_reads, place, health, database), size=_READERS, name="playhead reader")
         self._closed = False
         finalize(self, _let_go, self._writing, self._reading)
 
@@ -141,10 +147,11 @@ class SQLiteTapeStore:
 
 
 def _work(make: type[Append], tape: str, entries: Sequence[TapeEntry], expected_head: Head | None) -> Append:
-    return make(checked_name(tape), entries, [meta_to_keep(entry) for entry in entries], expected_head)
+    given = tuple(entries)
+    return make(checked_name(tape), given, [meta_to_keep(entry) for entry in given], expected_head)
 
 
-def _serve_reads(place: Place, health: Health, queue: Queue) -> None:
+def _serve_reads(place: Place, health: Health, database: OpenFile, queue: Queue) -> None:
     """Answer questions, each from one snapshot of the file, on a connection of this thread's own."""
     lock, connection, sql = place.lock(), None, statements("read")
     try:
@@ -152,7 +159,10 @@ def _serve_reads(place: Place, health: Health, queue: Queue) -> None:
             try:
                 health.check()
                 if connection is None:
+                    database.check()
                     connection = connect(place, lock=lock)
+                    presence = Presence(place.path, database=database)
+                presence.check()
                 connection.execute(sql["begin"])
                 try:
                     job.result = job.work(connection)
@@ -162,6 +172,7 @@ def _serve_reads(place: Place, health: Health, queue: Queue) -> None:
             except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
                 job.error = typed(exc, path=place.path)
                 job.error.__cause__ = None if job.error is exc else exc
+                traceback.clear_frames(exc.__traceback__)  # who keeps the error must not keep a cursor: it would hold the snapshot
             deliver((job,))
     finally:
         disconnect(connection, lock=lock)

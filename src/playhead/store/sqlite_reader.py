@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import AnchorNotFound, NoAnchors
+from playhead.errors import AnchorNotFound, NoAnchors, StoreDamaged
+from playhead.store.damage import missing
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
-from playhead.store.row import BLOCK, LAST_SEQ, Cell, cell, eid, entry_of, microseconds, uid_cell
+from playhead.store.row import BLOCK, LAST_SEQ, RawRow, cell, eid, entry_of, microseconds, uid_cell
 from playhead.store.scan import holding
 from playhead.store.statements import statements
-
-RawRow = tuple[int, Cell, int, bytes, bytes]
 
 _ALWAYS = (-(1 << 62), 1 << 62)
 _by_place = itemgetter(0)
@@ -51,8 +51,8 @@ def find(connection: sqlite3.Connection, tape: str, *, keys: Sequence[str], uids
     if found is None:
         return {}
     places = _places_of_uids(connection, found[0], uids) if uids else {}
-    by_uid = {uid: _entry(connection, place) for uid, place in places.items()}
-    by_key = {key: entry_of(row) for key in keys if (row := _keyed(connection, found[0], key)) is not None}
+    by_uid = {uid: entry_of(_row(connection, place, tape), tape=tape) for uid, place in places.items()}
+    by_key = {key: entry_of(row, tape=tape) for key in keys if (row := _keyed(connection, found[0], key)) is not None}
     return by_uid | by_key
 
 
@@ -70,12 +70,18 @@ def count(connection: sqlite3.Connection, query: TapeQuery) -> int:
 
 
 def fetch(connection: sqlite3.Connection, query: TapeQuery) -> list[TapeEntry]:
-    """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge."""
+    """Return the entries a query asks for.
+
+    Raises NoAnchors or AnchorNotFound where its window has no edge, StoreDamaged where an entry is missing or cannot be read.
+    """
     found = _tape(connection, query.tape)
     if found is None:
         return query.apply(())
-    rows = _rows(connection, _span(connection, found[0], query), query)
-    entries = map(entry_of, rows) if query.text is None else holding(rows, query.text)
+    tape_no, _, lowest = found
+    span = _span(connection, tape_no, query)
+    held = Range(low=max(span.low, eid(tape_no, lowest + 1)), high=min(span.high, _last(connection, tape_no)))
+    rows = _rows(connection, held, query)
+    entries = map(partial(entry_of, tape=query.tape), rows) if query.text is None else holding(rows, query.text, tape=query.tape)
     return list(islice(entries, query.count))
 
 
@@ -115,22 +121,25 @@ def _rows(connection: sqlite3.Connection, span: Range, query: TapeQuery) -> Iter
         return _in_range(connection, span, query, dates=_ALWAYS)
     since = _ALWAYS[0] if query.since is None else microseconds(query.since)
     until = _ALWAYS[1] if query.until is None else microseconds(query.until)
-    span = replace(span, high=min(span.high, _last(connection, span.low >> 32)))
     behind = _first_reaching(connection, span, until + 1)
     on_time = Range(low=_first_reaching(connection, replace(span, high=behind - 1), since), high=behind - 1)
-    parts = _in_range(connection, on_time, query, dates=(since, until)), _late(connection, replace(span, low=behind), query, dates=(since, until))
+    parts = (
+        _strays(connection, replace(span, high=on_time.low - 1), query, dates=(since, until)),
+        _in_range(connection, on_time, query, dates=(since, until)),
+        _strays(connection, replace(span, low=behind), query, dates=(since, until)),
+    )
     return chain(*reversed(parts)) if query.descending else chain(*parts)
 
 
 def _in_range(connection: sqlite3.Connection, span: Range, query: TapeQuery, *, dates: tuple[int, int]) -> Iterator[RawRow]:
-    sql, order = statements("read"), "_newest_first" if query.descending else ""
     if query.only is None:
-        yield from connection.execute(sql[f"range{order}"], (span.low, span.high, *dates))
+        yield from _through(connection, span, query, dates=dates)
         return
+    sql, order = statements("read"), "_newest_first" if query.descending else ""
     kinds = [cell(kind) for kind in dict.fromkeys(query.only)]
     indexed, rest = _halves(connection, span)
     by_index = (connection.execute(sql[f"kind{order}"], (kind, indexed.low, indexed.high, *dates)) for kind in kinds)
-    looked_through = (row for row in connection.execute(sql[f"range{order}"], (rest.low, rest.high, *dates)) if row[1] in kinds)
+    looked_through = (row for row in _through(connection, rest, query, dates=dates) if row[1] in kinds)
     if query.descending:
         yield from looked_through
         yield from merge(*by_index, key=_by_place, reverse=True)
@@ -139,11 +148,39 @@ def _in_range(connection: sqlite3.Connection, span: Range, query: TapeQuery, *, 
         yield from looked_through
 
 
-def _late(connection: sqlite3.Connection, span: Range, query: TapeQuery, *, dates: tuple[int, int]) -> Iterator[RawRow]:
-    found = connection.execute(statements("read")["late"], (span.low >> 32, *dates, span.low, span.high)).fetchall()
+def _through(connection: sqlite3.Connection, span: Range, query: TapeQuery, *, dates: tuple[int, int]) -> Iterator[RawRow]:
+    """Return the rows of a range, one after the other; where no date passes any over, every one must be there."""
+    name = "range_newest_first" if query.descending else "range"
+    rows: Iterator[RawRow] = connection.execute(statements("read")[name], (span.low, span.high, *dates))
+    if dates != _ALWAYS or span.low > span.high:
+        return rows
+    return _gapless(rows, range(span.high, span.low - 1, -1) if query.descending else range(span.low, span.high + 1), query.tape)
+
+
+def _gapless(rows: Iterable[RawRow], places: range, tape: str) -> Iterator[RawRow]:
+    """Yield rows for as long as they stand at one place after the other. Raises StoreDamaged, with what is missing, where they do not."""
+    place = places.start
+    for row in rows:
+        if row[0] != place:
+            raise _gap(place, row[0] - places.step, tape)
+        yield row
+        place += places.step
+    if place != places.stop:
+        raise _gap(place, places.stop - places.step, tape)
+
+
+def _gap(one: int, other: int, tape: str) -> StoreDamaged:
+    return missing(tape, min(one, other) & LAST_SEQ, max(one, other) & LAST_SEQ)
+
+
+def _strays(connection: sqlite3.Connection, span: Range, query: TapeQuery, *, dates: tuple[int, int]) -> Iterator[RawRow]:
+    """Yield the rows of a range whose dates halving does not find."""
+    if span.low > span.high:
+        return
+    found = connection.execute(statements("read")["stray"], (span.low >> 32, *dates, span.low, span.high)).fetchall()
     kinds = None if query.only is None else {cell(kind) for kind in query.only}
     for (place,) in sorted(found, reverse=query.descending):
-        row: RawRow = connection.execute(statements("read")["entry"], (place,)).fetchone()
+        row = _row(connection, place, query.tape)
         if kinds is None or row[1] in kinds:
             yield row
 
@@ -189,8 +226,12 @@ def _places_of_uids(connection: sqlite3.Connection, tape_no: int, uids: Sequence
     return places
 
 
-def _entry(connection: sqlite3.Connection, place: int) -> TapeEntry:
-    return entry_of(connection.execute(statements("read")["entry"], (place,)).fetchone())
+def _row(connection: sqlite3.Connection, place: int, tape: str) -> RawRow:
+    """Return the row that an index says stands at a place. Raises StoreDamaged where none does."""
+    found: RawRow | None = connection.execute(statements("read")["entry"], (place,)).fetchone()
+    if found is None:
+        raise missing(tape, place & LAST_SEQ, place & LAST_SEQ)
+    return found
 
 
 def _keyed(connection: sqlite3.Connection, tape_no: int, key: str) -> RawRow | None:

@@ -10,6 +10,7 @@ from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import Conflict, InvalidInput
+from playhead.store.horizon import Horizon
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.replay import Replay, replay
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, microseconds, row_of, written
@@ -41,7 +42,7 @@ class Reset(Append):
 
 @dataclass(slots=True)
 class Tail:
-    """Where a tape ends: its last id, and the newest date up to there."""
+    """Where a tape ends: its last id, and the newest date up to there that the horizon does not hide."""
 
     tape_no: int
     generation: int
@@ -61,6 +62,7 @@ class Tapes:
         self._execute_many = connection.executemany
         self._sql = statements("write")
         self._tails: dict[str, Tail] = {}
+        self._horizon = Horizon()
         self._version = -1
 
     def look(self) -> None:
@@ -82,13 +84,13 @@ class Tapes:
         if tail is None or row.idem_key is not None or (tail.seq + 1) % BLOCK == 0 or tail.seq == LAST_SEQ:
             return None
         _expect(work.expected_head, tail)
-        return tail.tape_no << SEQ_BITS | tail.seq + 1, max(tail.peak, row.ts), *row
+        return tail.tape_no << SEQ_BITS | tail.seq + 1, self._peak(tail, row), *row
 
     def inserted(self, work: Append) -> tuple[TapeEntry, ...]:
         """Take note that the row of `single` was inserted, and return its entry as stored."""
         tail, row = self._tails[work.tape], work.rows[0]
         tail.seq += 1
-        tail.peak = max(tail.peak, row.ts)
+        tail.peak = self._peak(tail, row)
         return (written(work.entries[0], row, tail.seq),)
 
     def do(self, work: Append | Reset | None) -> tuple[TapeEntry, ...]:
@@ -102,7 +104,7 @@ class Tapes:
         if not any(row.idem_key for row in work.rows):
             _expect(work.expected_head, tail)
             return self._insert(work.tape, tail, work.entries, work.rows)
-        plan = replay(work.entries, standing=lambda key: self._standing(tail, key))
+        plan = replay(work.entries, standing=lambda key: self._standing(work.tape, tail, key))
         if plan.fresh:
             _expect(work.expected_head, tail)
         return self._insert_fresh(plan, work, tail)
@@ -131,11 +133,15 @@ class Tapes:
         first, values = tail.seq + 1, []
         for row in rows:
             tail.seq += 1
-            tail.peak = max(tail.peak, row.ts)
+            tail.peak = self._peak(tail, row)
             values.append((eid(tail.tape_no, tail.seq), tail.peak, *row))
         self._execute_many(self._sql["insert_entry"], values)
         self._index(tail, first=first)
         return tuple(map(written, entries, rows, range(first, tail.seq + 1)))
+
+    def _peak(self, tail: Tail, row: Row) -> int:
+        """Return the newest date of a tape with one more row on it."""
+        return tail.peak if row.ts <= tail.peak or self._horizon.hides(row.ts) else row.ts
 
     def _index(self, tail: Tail, *, first: int) -> None:
         """Index the blocks that became full with the entries from `first` on."""
@@ -164,11 +170,11 @@ class Tapes:
         tail = self._tails[tape] = Tail(tape_no, generation, root, 0, _LONG_AGO)
         return tail
 
-    def _standing(self, tail: Tail | None, key: str) -> TapeEntry | None:
+    def _standing(self, tape: str, tail: Tail | None, key: str) -> TapeEntry | None:
         if tail is None:
             return None
         found = self._execute(self._sql["standing"], (tail.tape_no, cell(key))).fetchone()
-        return entry_of(found) if found else None
+        return entry_of(found, tape=tape) if found else None
 
     def purge(self) -> bool:
         """Remove some entries of a generation that was reset; return whether there is more to do."""

@@ -14,6 +14,7 @@ from playhead.store.connection import Place, connect, disconnect
 from playhead.store.failures import typed
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
+from playhead.store.presence import OpenFile, Presence
 from playhead.store.sqlite_tapes import Append, Reset, Tapes
 from playhead.store.statements import statements
 
@@ -48,14 +49,16 @@ class Health:
 class Writer:
     """Does the writing jobs of a queue, each as if alone, many in one transaction."""
 
-    def __init__(self, place: Place, *, health: Health) -> None:
+    def __init__(self, place: Place, *, health: Health, database: OpenFile) -> None:
         self._place = place
         self._health = health
+        self._database = database
         self._lock = place.lock()
         self._sql = statements("write")
         self._unemptied = 0
         self._purging = True
         self._connection: sqlite3.Connection | None = None
+        self._presence: Presence
         self._tapes: Tapes
         self._execute: Callable[..., sqlite3.Cursor]
 
@@ -78,6 +81,7 @@ class Writer:
             if self._connection is None:
                 self._open()
             with self._lock:
+                self._presence.check()
                 jobs = [job for job in jobs if not job.ticket.done()]
                 failure = self._transact(jobs) if jobs else None
         except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
@@ -91,7 +95,9 @@ class Writer:
                 self._do([job])
 
     def _open(self) -> None:
+        self._database.check()
         self._connection = connect(self._place, lock=self._lock)
+        self._presence = Presence(self._place.path, database=self._database)
         self._execute = self._connection.execute
         self._tapes = Tapes(self._connection)
         with suppress(OSError):

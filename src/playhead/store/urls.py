@@ -8,10 +8,11 @@ from urllib.parse import parse_qsl
 from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.store.protocol import WholeStore
 
-_FORMS = "memory:, sqlite:///relative.db, sqlite:////absolute.db, or a path that ends in .db or .sqlite"
-_OPTIONS = "durability=disk, durability=process and timeout=SECONDS"
+_FORMS = "memory:, sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY, or a path that ends in .db or .sqlite"
+_OPTIONS = "durability=disk, durability=process, timeout=SECONDS and, for SQLite, network=allow"
 _SQLITE = "sqlite:///"
-_LATER = ("file:", "postgresql:", "postgres:")
+_FILE = "file:"
+_LATER = ("postgresql:", "postgres:")
 _SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
 
@@ -19,8 +20,9 @@ def open_store(url: str) -> WholeStore:
     """Return the store that a URL names; it opens its file when it is first used.
 
     `memory:` is a new store in memory; `sqlite:///notes.db` is a file beside the program, `sqlite:////var/lib/notes.db` one
-    anywhere, a bare path that ends in .db or .sqlite, too. A file's path is taken as it stands, nothing in it is decoded;
-    behind a `?` stand options: durability=disk|process, timeout=SECONDS.
+    anywhere, a bare path that ends in .db or .sqlite, too; `file:sessions` and `file:/var/lib/sessions` are directories of tapes.
+    A path is taken as it stands, nothing in it is decoded; behind a `?` stand options: durability=disk|process, timeout=SECONDS,
+    and for SQLite network=refuse|allow.
     Raises InvalidInput for anything else, StoreUnavailable for stores that come in a later version.
     """
     if not isinstance(url, str):
@@ -30,8 +32,9 @@ def open_store(url: str) -> WholeStore:
 
         return InMemoryTapeStore()
     if url.startswith(_SQLITE):
-        path, mark, options = url.removeprefix(_SQLITE).rpartition("?")
-        return _sqlite(path, _options(options, url)) if mark else _sqlite(options, {})
+        return _sqlite(*_parts(url.removeprefix(_SQLITE), url, words=("durability", "network")))
+    if url.startswith(_FILE):
+        return _file(*_parts(url.removeprefix(_FILE), url, words=("durability",)))
     if url.startswith(_LATER):
         raise StoreUnavailable(f"Stores at {url.partition(':')[0]}: are not available in this version; use {_FORMS}.", url=url)
     if url.endswith(_SUFFIXES) and "://" not in url:
@@ -47,14 +50,29 @@ def _sqlite(path: str, options: dict[str, Any]) -> WholeStore:
     return SQLiteTapeStore(path, **options)
 
 
-def _options(text: str, url: str) -> dict[str, Any]:
+def _file(path: str, options: dict[str, Any]) -> WholeStore:
+    from playhead.store.file_store import FileTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
+
+    if path.startswith("///"):
+        path = path.removeprefix("//")
+    if not path or path.startswith("//"):
+        raise InvalidInput(f"A store's URL names a directory on this machine behind {_FILE}; use {_FORMS}.")
+    return FileTapeStore(path, **options)
+
+
+def _parts(rest: str, url: str, *, words: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """Return the path and the options of a URL."""
+    path, mark, options = rest.rpartition("?")
+    return (path, _options(options, url, words=words)) if mark else (options, {})
+
+
+def _options(text: str, url: str, *, words: tuple[str, ...]) -> dict[str, Any]:
     given = dict(parse_qsl(text, keep_blank_values=True))
     try:
         options: dict[str, Any] = {"timeout": float(given.pop("timeout"))} if "timeout" in given else {}
     except ValueError as exc:
         raise InvalidInput(f"A store's timeout is a number of seconds: {url!r}.", url=url) from exc
-    if "durability" in given:
-        options["durability"] = given.pop("durability")
+    options |= {word: given.pop(word) for word in words if word in given}
     if given or not options:
         raise InvalidInput(f"{url!r} has options that no store knows; they are {_OPTIONS}.", url=url)
     return options

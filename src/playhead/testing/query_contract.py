@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from playhead.entry.entry import TapeEntry, format_date
 from playhead.errors import AnchorNotFound, InvalidDate, InvalidInput, NoAnchors, NotFound
@@ -133,6 +134,26 @@ class QueryContract(StoreStage):
 
         self.play(tmp_path, scenario)
 
+    def test_a_value_of_another_type_is_refused_with_what_to_give(self, tmp_path: Path) -> None:
+        """A query is checked as it is built, so that no store has to guess what it means."""
+
+        async def scenario(store: WholeStore) -> None:
+            await store.append_many("t", [_note("5")])
+            query: Any = TapeQuery(tape="t", store=store)
+            wrong: Sequence[Callable[[], object]] = (
+                lambda: query.after("1"), lambda: query.after(None), lambda: query.before(1.0), lambda: query.before(-1 < 0), lambda: query.up_to([1]), lambda: query.up_to(None),
+                lambda: query.kinds(["note"]), lambda: query.kinds("note", 5), lambda: query.kinds(None), lambda: query.query(5), lambda: query.query(None), lambda: query.query(b"5"),
+                lambda: query.limit("3"), lambda: query.after_anchor(5), lambda: query.between_anchors("a", None), lambda: query.between_dates(5, "2026-03-01"),
+                lambda: query.between_dates("2026-03-01", None), lambda: query.between_dates(datetime.min.replace(tzinfo=timezone(timedelta(hours=1))), "2026-03-01"),
+            )  # fmt: skip
+            for build in wrong:
+                with raising(InvalidInput) as caught:
+                    build()
+                equal(len(str(caught[0])) > 40, wanted=True, what=f"{caught[0]} says what to give")
+            equal(await _ids(query.kinds("note").query("5").after(0).before(2).up_to(1).between_dates(datetime(2026, 1, 1), date(2027, 1, 1))), [1])  # noqa: DTZ001 - no zone is UTC
+
+        self.play(tmp_path, scenario)
+
     def test_a_cursor_pages_through_a_tape(self, tmp_path: Path) -> None:
         """R-054: also while the tape grows, and backwards."""
 
@@ -152,14 +173,14 @@ class QueryContract(StoreStage):
         self.play(tmp_path, scenario)
 
     def test_entries_dated_before_those_in_front_of_them_are_found(self, tmp_path: Path) -> None:
-        """R-047: an import of an old conversation stands behind newer entries; one entry dated far ahead hides nothing."""
+        """R-047: an import of an old conversation stands behind newer entries; entries dated far ahead hide nothing and are found."""
 
         async def scenario(store: WholeStore) -> None:
-            days = [10, 11, 400, 12, 3, 3, 13, 4, 14, 400, 401, 15]
+            days = [40_000, 10, 11, 40_400, 12, 3, 3, 13, 4, 14, 40_400, 40_401, 15, 400, 16]
             await store.append_many("t", [_note(str(day), day=day) for day in days])
             query = TapeQuery(tape="t", store=store)
             whole = await query.all()
-            for first, last in ((3, 4), (3, 13), (12, 12), (400, 400), (14, 500), (402, 500), (1, 2)):
+            for first, last in ((3, 4), (3, 13), (12, 12), (400, 400), (14, 500), (402, 500), (1, 2), (40_000, 40_400), (40_401, 50_000), (11, 40_000), (1, 50_000), (40_402, 50_000)):
                 asked = query.between_dates(_START + timedelta(days=first), _START + timedelta(days=last))
                 for each in (asked, asked.newest_first(), asked.after(4), asked.before(9).newest_first().limit(2)):
                     equal(await each.all(), each.apply(whole), f"{each}")

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from playhead.entry.message import Message, message_from_payload
+from playhead.entry.message import Message
+from playhead.entry.payload import message_from_payload
 from playhead.wire.providers import FORMATS, format_of
 from tests.unit.wire.faults import faults
 
@@ -24,7 +25,7 @@ MODEL = "maker-1"
 
 DUMP = """
 import json, sys
-from playhead.entry.message import message_from_payload
+from playhead.entry.payload import message_from_payload
 from playhead.wire.providers import FORMATS
 said = [message_from_payload(value) for value in json.load(sys.stdin)]
 for wire in FORMATS.values():

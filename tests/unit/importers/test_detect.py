@@ -4,13 +4,14 @@ from pathlib import Path
 import pytest
 
 from playhead.errors import InvalidInput, UnreadableFile
-from playhead.importers.detect import checked_format
+from playhead.importers.detect import Opened, checked_format, source_of
+from playhead.importers.formats import FORMATS
 from tests.unit.importers.sessions import Session, read
 
 
 def test_an_unknown_format_names_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match="auto, claude-code, openai-chat"):
-        checked_format("codex")
+    with pytest.raises(InvalidInput, match=r"auto, claude-code, codex, .*, playhead"):
+        checked_format("morse")
 
 
 def test_a_format_is_told_by_content_and_not_by_name(tmp_path: Path) -> None:
@@ -49,7 +50,6 @@ def test_broken_lines_before_the_first_record_do_not_hide_the_format(tmp_path: P
         (b"[1, 2, 3]", "none of the formats"),
         (b'"text"', "none of the formats"),
         (b"null", "none of the formats"),
-        (b'{"timestamp": "t", "type": "response_item", "payload": {}}', "none of the formats"),
     ],
 )
 def test_what_is_no_transcript_is_refused_with_the_reason(body: bytes, why: str, tmp_path: Path) -> None:
@@ -57,14 +57,6 @@ def test_what_is_no_transcript_is_refused_with_the_reason(body: bytes, why: str,
     path.write_bytes(body)
     with pytest.raises(UnreadableFile, match=why):
         read(path)
-
-
-@pytest.mark.parametrize("format", ["claude-code", "openai-chat"])
-def test_a_file_that_holds_nothing_of_the_named_format_is_refused(format: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"id,name\n1,x\n")
-    with pytest.raises(UnreadableFile, match="format="):
-        read(path, format=format)
 
 
 def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) -> None:
@@ -76,3 +68,72 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) 
     (tmp_path / "w" / "s.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\r\n".join(session.lines()))
     windows, _ = read(tmp_path / "w" / "s.jsonl")
     assert windows == plain
+
+
+LINES = {
+    "codex": {"type": "event_msg", "timestamp": "t", "payload": {"type": "token_count"}},
+    "pi": {"type": "message", "message": {"role": "user", "content": "hi"}},
+    "gemini-cli": {"id": "1", "type": "gemini", "content": "hi"},
+    "openai-chat": {"role": "tool", "tool_call_id": "c", "content": "hi"},
+    "openai-responses": {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+    "anthropic-messages": {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+    "gemini-contents": {"role": "model", "parts": [{"text": "hi"}]},
+    "swe-agent": {"role": "user", "content": "hi", "agent": "main"},
+    "mini-swe-agent": {"role": "exit", "content": "hi"},
+    "sharegpt": {"from": "human", "value": "hi"},
+    "langchain": {"type": "human", "data": {"content": "hi"}},
+    "pydantic-ai": {"kind": "request", "parts": []},
+    "playhead": {"kind": "message", "payload": {"role": "user", "content": "hi"}, "meta": {}},
+}
+
+
+@pytest.mark.parametrize("format", LINES)
+def test_one_line_tells_the_format(format: str, tmp_path: Path) -> None:
+    plain = {"role": "user", "content": "hi"} if format not in ("pi", "gemini-cli", "langchain", "pydantic-ai", "playhead", "sharegpt", "codex", "gemini-contents") else LINES[format]
+    (tmp_path / "file").write_text("\n".join(map(json.dumps, [plain, LINES[format]])))
+    assert found(tmp_path / "file") == format
+
+
+def found(path: Path) -> str:
+    with path.open("rb") as file:
+        return source_of(Opened(file=file, size=path.stat().st_size, path=str(path), name=path.name), format="auto").format
+
+
+def test_plain_words_with_roles_are_read_as_openai_chat(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": [{"type": "text", "text": "ho"}]}]))
+    assert found(tmp_path / "file") == "openai-chat"
+
+
+@pytest.mark.parametrize(("one", "other"), [("pi", "langchain"), ("codex", "pydantic-ai"), ("anthropic-messages", "openai-responses"), ("sharegpt", "gemini-cli")])
+def test_a_file_with_the_marks_of_two_formats_is_refused_and_names_both(one: str, other: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("\n".join(map(json.dumps, [LINES[one], LINES[other]])))
+    with pytest.raises(UnreadableFile, match=r"several formats.*format=") as raised:
+        read(path)
+    assert one in str(raised.value) and other in str(raised.value)
+    assert {e.meta["import"]["format"] for e in read(path, format=one)[0]} == {one}
+
+
+def test_a_stray_line_of_another_format_makes_no_doubt(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("\n".join(map(json.dumps, [*[LINES["pi"]] * 20, LINES["sharegpt"]])))
+    assert found(tmp_path / "file") == "pi"
+
+
+def test_a_trajectory_is_not_taken_for_the_chat_it_holds(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}, LINES["openai-chat"]] * 20
+    (tmp_path / "file").write_text(json.dumps({"info": {"mini_version": "1"}, "messages": chat, "trajectory_format": "mini-swe-agent-1"}, indent=1))
+    assert found(tmp_path / "file") == "mini-swe-agent"
+
+
+def test_lines_that_are_lists_of_messages_are_conversations(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("\n".join(json.dumps([{"role": "user", "content": str(n)}, {"role": "assistant", "content": "ok"}]) for n in range(3)))
+    entries, notes = read(tmp_path / "file")
+    assert (notes.unreadable, [e.payload["name"] for e in entries if e.kind == "anchor"]) == ([], ["conversation/1", "conversation/2", "conversation/3"])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_that_holds_nothing_of_the_named_format_is_refused(format: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("id,name\n1,x\n")
+    with pytest.raises(UnreadableFile, match="format="):
+        read(path, format=format)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from playhead.entry.message import message_from_payload, results_from_payload, turn_from_payload
+from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
 from playhead.errors import UnreadableFile
 from playhead.wire import openai_chat
 from tests.data import shared

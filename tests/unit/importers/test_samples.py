@@ -1,14 +1,17 @@
 """What holds for every format alike."""
 
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from playhead.entry.entry import TapeEntry
+from playhead.errors import UnreadableFile
 from playhead.importers.formats import FORMATS
-from tests.unit.importers.samples import SAMPLES, Sample
+from tests.unit.importers.sample import Sample
+from tests.unit.importers.samples import SAMPLES
 from tests.unit.importers.sessions import read, shown, told
 
 every_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
@@ -87,3 +90,38 @@ def test_a_cut_off_file_keeps_what_is_whole(sample: Sample, tmp_path: Path) -> N
     assert notes.unreadable
     assert [e.payload for e in shown(entries)[:-1]] == [e.payload for e in shown(whole)][: len(shown(entries)) - 1]
     assert len(shown(entries)) >= len(shown(whole)) - 2
+
+
+BROKEN = {
+    b'{"torn': "no valid JSON",
+    b'{"nul": "\0"}': "a NUL byte in it",
+    b'{"latin": "caf\xe9"}': "no valid UTF-8 at byte 14",
+    b'{"big": 1e999}': "Cannot store",
+    b"[" * 200 + b"]" * 200: "nested deeper",
+}
+"""Lines that cannot be read, and why."""
+
+
+@every_sample
+def test_lines_that_cannot_be_read_are_kept_raw_and_those_around_them_are_read(sample: Sample, tmp_path: Path) -> None:
+    lines = [json.dumps(r).encode() for r in sample.records]
+    path = tmp_path / "file"
+    path.write_bytes(b"\n".join(lines))
+    whole, _ = read(path, format=sample.format)
+    path.write_bytes(b"\n".join([lines[0], *BROKEN, *lines[1:]]))
+    entries, notes = read(path, format=sample.format)
+    assert told(shown(entries)) == told(shown(whole))
+    assert [line for line, _ in notes.unreadable] == [2, 3, 4, 5, 6]
+    for (_, why), expected in zip(notes.unreadable, BROKEN.values(), strict=True):
+        assert why.startswith(expected)
+    kept = [e.payload["data"] for e in entries if e.payload.get("name") == "import.unreadable"]
+    assert [b64decode(d["base64"]) if "base64" in d else d["text"].encode() for d in kept] == list(BROKEN)
+
+
+@every_sample
+def test_strict_refuses_a_file_with_a_line_that_cannot_be_read_and_names_it(sample: Sample, tmp_path: Path) -> None:
+    lines = [json.dumps(r).encode() for r in sample.records]
+    (tmp_path / "file").write_bytes(b"\n".join([lines[0], b'{"torn', *lines[1:]]))
+    with pytest.raises(UnreadableFile, match="line 2: no valid JSON") as raised:
+        read(tmp_path / "file", format=sample.format, strict=True)
+    assert raised.value.line == 2

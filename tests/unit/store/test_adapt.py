@@ -232,7 +232,7 @@ def test_what_a_store_has_besides_is_used():
     async def go():
         kept = Rich()
         store = adapt(kept)
-        assert store.promises == {"D1", "D2", "D3", "D5", "D6"}
+        assert store.promises == {"D1", "D2", "D5", "D6"}
         await store.append_many("t", [note("a"), note("b")], expected_head=Head(7, 0))
         assert await store.head("t") == Head(7, 2)
         with pytest.raises(Conflict):
@@ -242,6 +242,57 @@ def test_what_a_store_has_besides_is_used():
         await store.aclose()
         await store.aclose()
         assert kept.calls == [("append_many", Head(7, 0)), ("count", ("note",)), "aclose"]
+
+    anyio.run(go)
+
+
+def test_dense_ids_are_promised_once_they_were_seen():
+    async def go():
+        store = adapt(ListStore())
+        assert store.promises == {"D5", "D6"}
+        await store.append_many("t", [note("a"), note("b")])
+        assert len(await store.fetch_all(TapeQuery(tape="t"))) == 2
+        assert store.promises == {"D3", "D5", "D6"}
+
+    anyio.run(go)
+
+
+class Tens(ListStore):
+    """Numbers entries 10, 20, 30 and says they are dense."""
+
+    promises = frozenset({"D3"})
+
+    def append(self, tape, entry):
+        entries = self.tapes.setdefault(tape, [])
+        entries.append(TapeEntry(10 * len(entries) + 10, entry.kind, entry.payload, entry.meta, entry.date))
+        return entries[-1]
+
+
+class Thinned(ListStore):
+    """Forgets the second entry of every tape."""
+
+    def fetch_all(self, query):
+        return query.apply([entry for entry in self.tapes.get(query.tape, []) if entry.id != 2])
+
+
+@pytest.mark.parametrize(("make", "ids"), [(Tens, [10, 20, 30]), (Thinned, [1, 3])])
+def test_ids_with_gaps_are_used_and_not_promised_to_be_dense(make, ids):
+    async def go():
+        store = adapt(make())
+        await store.append_many("t", [note("a", uid="u"), note("b"), note("c", idempotency_key="k")])
+        query = TapeQuery(tape="t", store=store)
+        assert [e.id for e in await query.all()] == ids
+        assert await store.head("t") == Head(0, ids[-1])
+        assert await store.count(query) == len(ids)
+        assert [e.id for e in await query.after(ids[0]).all()] == ids[1:]
+        assert (await store.append_many("t", [note("c", idempotency_key="k")]))[0].id == ids[-1]
+        with pytest.raises(Conflict):
+            await store.append_many("t", [note("d")], expected_head=Head(0, len(ids)))
+        await store.append_many("t", [note("d")], expected_head=Head(0, ids[-1]))
+        assert "D3" not in store.promises
+        await store.append_many("dense so far", [note("e")])
+        assert await store.count(query) == len(ids) + 1
+        assert "D3" not in store.promises
 
     anyio.run(go)
 

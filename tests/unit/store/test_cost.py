@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.store import sqlite_reader as reader
 from playhead.store.query import TapeQuery
@@ -26,16 +27,18 @@ def entry(i, count):
     return TapeEntry(0, "event" if i % 2 else "note", {"i": i}, {}, when)
 
 
+def filled(entries):
+    connection = fresh()
+    kept = [stamped(entry) for entry in entries]
+    work = Append("t", kept, [e.meta for e in kept], None)
+    work.prepare()
+    Tapes(connection).do(work)
+    return connection
+
+
 @pytest.fixture(scope="module")
 def connections():
-    made = []
-    for count in (SHORT, LONG):
-        connection = fresh()
-        entries = [stamped(entry(i, count)) for i in range(count)]
-        work = Append("t", entries, [e.meta for e in entries], None)
-        work.prepare()
-        Tapes(connection).do(work)
-        made.append(connection)
+    made = [filled(entry(i, count) for i in range(count)) for count in (SHORT, LONG)]
     yield made
     for connection in made:
         connection.close()
@@ -78,6 +81,26 @@ def test_a_read_costs_the_same_on_a_long_tape(connections, read):
     (short, one), (long, other) = (steps(connection, READS[read]) for connection in connections)
     assert len(one) == len(other)
     assert long <= short * 1.2 + 300, f"{short} steps at {SHORT} entries, {long} at {LONG}"
+
+
+def test_a_date_far_ahead_makes_later_reads_by_date_no_dearer(connections):
+    ahead = [TapeEntry(0, "note", {"far": "ahead"}, {}, date) for date in ("9999-12-31", format_date(clock.now() + timedelta(days=2)))]
+    for plain, count in zip(connections, (SHORT, LONG), strict=True):
+        with closing(filled([*ahead, *(entry(i, count) for i in range(count))])) as connection:
+            assert connection.execute("SELECT count(*) FROM entries WHERE ts <> peak").fetchone() == (len(ahead),)
+            for name in ("the last minute", "20 of most dates", "newest 20 of most dates and a kind", "no date"):
+                (taken, found), (usual, wanted) = steps(connection, READS[name]), steps(plain, READS[name])
+                assert [e.payload for e in found] == [e.payload for e in wanted]
+                assert taken <= usual * 1.2 + 300, name
+            (taken, found) = steps(connection, lambda c: reader.fetch(c, query.between_dates("9000-01-01", "9999-12-31")))
+            assert [e.id for e in found] == [1]
+            assert taken < 2_000
+
+
+def test_a_date_a_little_ahead_is_the_newest():
+    near = format_date(clock.now() + timedelta(hours=23))
+    with closing(filled([TapeEntry(0, "note", {}, {}, near), TapeEntry(0, "note", {})])) as connection:
+        assert connection.execute("SELECT eid & 0xffffffff FROM entries WHERE ts <> peak").fetchall() == [(2,)]
 
 
 def test_the_measure_is_not_numb(connections):

@@ -13,6 +13,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged, StoreError
+from playhead.store.file_disk import Disk
 from playhead.store.file_store import FileTapeStore
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
@@ -98,6 +99,7 @@ def test_what_a_process_leaves_behind_is_no_older_than_its_last_append(tmp_path:
     code = """
 import sys, anyio
 from playhead.entry.entry import TapeEntry
+from playhead.store.file_disk import Disk
 from playhead.store.file_store import FileTapeStore
 
 async def main():
@@ -161,5 +163,47 @@ def test_a_redo_file_that_cannot_be_followed_is_refused(tmp_path: Path):
                     await refused
             redo.unlink()
             assert await texts(store) == ["one"]
+
+    anyio.run(play)
+
+
+def test_drafts_that_a_killed_process_left_are_removed_by_the_next_change_of_that_tape_alone(tmp_path: Path):
+    uid = "01a22e8c-36f0-7000-aa70-36ba7ac9ab02"
+
+    async def play() -> None:
+        async with FileTapeStore(tmp_path) as store:
+            await store.append("t", note("one"))
+            hidden = tmp_path / ".playhead"
+            for stem in ("t", "t.x", "tt", f"t.{uid}"):
+                (hidden / f"{stem}.{uid}.draft").write_text("left")
+            await store.reset("t", entries=[note("two")])
+            assert sorted(path.name for path in hidden.glob("*.draft")) == sorted(f"{stem}.{uid}.draft" for stem in ("t.x", "tt", f"t.{uid}"))
+            assert await texts(store) == ["two"]
+
+    anyio.run(play)
+
+
+class BlinkingDisk(Disk):
+    """Reads a line wrongly once, as a reader may while a writer cuts off a torn end and writes in its place."""
+
+    def __init__(self) -> None:
+        self.blinks = 1
+
+    def read(self, fd: int, length: int, offset: int) -> bytes:
+        found = super().read(fd, length, offset)
+        if self.blinks and length > 1:
+            self.blinks -= 1
+            return found.replace(b"one", b"uno")
+        return found
+
+
+def test_what_looks_damaged_is_looked_at_again_while_nobody_writes(tmp_path: Path):
+    async def play() -> None:
+        async with FileTapeStore(tmp_path) as store:
+            await store.append("t", note("one"))
+        disk = BlinkingDisk()
+        async with FileTapeStore(tmp_path, disk=disk) as store:
+            assert await texts(store) == ["one"]
+            assert disk.blinks == 0
 
     anyio.run(play)

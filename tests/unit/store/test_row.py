@@ -42,7 +42,7 @@ def test_only_a_uuid_in_its_usual_form_is_kept_as_sixteen_bytes(uid, size):
 def test_an_entry_comes_back_from_its_row(payload, kind):
     entry = stamped(TapeEntry(0, kind, payload, {"k": payload}, "2026-03-01T12:00:00.000001+00:00"))
     row = row_of(entry, entry.meta)
-    assert entry_of((5 << 32 | 7, row.kind, row.ts, row.meta, row.body)) == TapeEntry(7, kind, payload, entry.meta, entry.date)
+    assert entry_of((5 << 32 | 7, row.kind, row.ts, row.digest, row.meta, row.body), tape="t") == TapeEntry(7, kind, payload, entry.meta, entry.date)
 
 
 scalars = texts | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
@@ -56,7 +56,7 @@ def test_passing_over_rows_undecoded_changes_no_answer(value, wanted, data):
     start = data.draw(st.integers(0, len(whole)))
     row = row_of(entry, entry.meta)
     for sought in (wanted, whole[start : start + 3], "é", "1e"):
-        found = list(holding([(1, row.kind, row.ts, row.meta, row.body)], sought))
+        found = list(holding([(1, row.kind, row.ts, row.digest, row.meta, row.body)], sought, tape="t"))
         assert bool(found) == matches(entry, sought)
 
 

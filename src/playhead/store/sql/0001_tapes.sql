@@ -48,7 +48,7 @@ CREATE TABLE entries (
 CREATE UNIQUE INDEX entries_key     ON entries (eid >> 32, idem_key) WHERE idem_key IS NOT NULL;
 CREATE INDEX        entries_anchor  ON entries (anchor) WHERE anchor IS NOT NULL;
 CREATE INDEX        entries_anchors ON entries (eid) WHERE anchor IS NOT NULL;
-CREATE INDEX        entries_late    ON entries (eid >> 32, ts, peak) WHERE ts < peak;
+CREATE INDEX        entries_stray   ON entries (eid >> 32, ts, peak) WHERE ts <> peak;
 
 CREATE TABLE entry_kinds (
     kind TEXT    NOT NULL,

@@ -15,7 +15,7 @@ WHERE n.tenant = '' AND n.name = ?
 SELECT max(eid) FROM entries WHERE eid BETWEEN ? AND ?
 
 -- name: keyed_entry
-SELECT eid, kind, ts, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
 
 -- name: names
 -- A tape that was reset and not written since is not listed.
@@ -25,28 +25,29 @@ WHERE n.tenant = '' AND (t.fork_seq > 0 OR t.low_water > 0
 ORDER BY n.name
 
 -- name: range
-SELECT eid, kind, ts, meta, body FROM entries
+SELECT eid, kind, ts, digest, meta, body FROM entries
 WHERE eid BETWEEN ? AND ? AND ts BETWEEN ? AND ? ORDER BY eid
 
 -- name: range_newest_first
-SELECT eid, kind, ts, meta, body FROM entries
+SELECT eid, kind, ts, digest, meta, body FROM entries
 WHERE eid BETWEEN ? AND ? AND ts BETWEEN ? AND ? ORDER BY eid DESC
 
 -- name: kind
-SELECT e.eid, e.kind, e.ts, e.meta, e.body FROM entry_kinds k CROSS JOIN entries e ON e.eid = k.eid
-WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND e.ts BETWEEN ? AND ? ORDER BY k.eid
+-- An entry that is indexed and missing comes without a kind.
+SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
+WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND (e.eid IS NULL OR e.ts BETWEEN ? AND ?) ORDER BY k.eid
 
 -- name: kind_newest_first
-SELECT e.eid, e.kind, e.ts, e.meta, e.body FROM entry_kinds k CROSS JOIN entries e ON e.eid = k.eid
-WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND e.ts BETWEEN ? AND ? ORDER BY k.eid DESC
+SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
+WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND (e.eid IS NULL OR e.ts BETWEEN ? AND ?) ORDER BY k.eid DESC
 
--- name: late
--- Entries that are dated before one that stands in front of them; all others are found by halving.
-SELECT eid FROM entries INDEXED BY entries_late
-WHERE eid >> 32 = ? AND ts BETWEEN ? AND ? AND ts < peak AND eid BETWEEN ? AND ?
+-- name: stray
+-- Entries that are dated before one that stands in front of them, or far ahead; all others are found by halving.
+SELECT eid FROM entries INDEXED BY entries_stray
+WHERE eid >> 32 = ? AND ts BETWEEN ? AND ? AND ts <> peak AND eid BETWEEN ? AND ?
 
 -- name: entry
-SELECT eid, kind, ts, meta, body FROM entries WHERE eid = ?
+SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid = ?
 
 -- name: peak
 SELECT eid, peak FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid LIMIT 1

@@ -40,13 +40,14 @@ CREATE TABLE entries (
     eid      INTEGER PRIMARY KEY,        -- tape_no << 32 | id
     kind     TEXT    NOT NULL,
     ts       INTEGER NOT NULL,
-    peak     INTEGER NOT NULL,           -- the newest ts of the tape up to here; rises, so dates are found by halving
+    peak     INTEGER NOT NULL,           -- the newest ts up to here that was no more than a day ahead of the clock;
+                                         -- it only rises, so dates are found by halving
     uid      BLOB    NOT NULL,           -- 16 bytes where it is a UUID
     idem_key TEXT,
     anchor   TEXT,                       -- the anchor's name, where the entry is one
     mark     INTEGER,                    -- on a sidecar: the main tape's head when it was written
     enc      INTEGER NOT NULL DEFAULT 0, -- how the body is written: 0 JSON, 1 compressed, 2 encrypted, 3 redacted
-    digest   BLOB    NOT NULL,           -- SHA-256 of the JSON
+    digest   BLOB    NOT NULL,           -- SHA-256 of ts, meta, body and kind, a line each
     meta     BLOB    NOT NULL,
     body     BLOB    NOT NULL,
     search   TEXT                        -- the text to search, NULL where none was taken
@@ -54,7 +55,7 @@ CREATE TABLE entries (
 CREATE UNIQUE INDEX entries_key     ON entries (eid >> 32, idem_key) WHERE idem_key IS NOT NULL;
 CREATE INDEX        entries_anchor  ON entries (anchor) WHERE anchor IS NOT NULL;
 CREATE INDEX        entries_anchors ON entries (eid) WHERE anchor IS NOT NULL;
-CREATE INDEX        entries_late    ON entries (eid >> 32, ts, peak) WHERE ts < peak;
+CREATE INDEX        entries_stray   ON entries (eid >> 32, ts, peak) WHERE ts <> peak;
 
 -- Indexes of kinds and uids, filled a block of 64 entries at a time: per append a tenth of what an index costs.
 CREATE TABLE entry_kinds (

@@ -45,7 +45,7 @@ INSERT INTO entry_kinds (kind, eid) SELECT kind, eid FROM entries WHERE eid BETW
 INSERT INTO entry_uids (uid, eid) SELECT uid, eid FROM entries WHERE eid BETWEEN ? AND ?
 
 -- name: standing
-SELECT eid, kind, ts, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
 
 -- name: retire_tape
 UPDATE tapes SET state = 3 WHERE tape_no = ?

@@ -1,0 +1,246 @@
+"""What was changed in the file of a SQLite store behind its back is never passed over in silence."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
+import anyio
+import pytest
+
+from playhead.entry.entry import TapeEntry
+from playhead.errors import StoreDamaged, StoreUnavailable
+from playhead.store.protocol import Head
+from playhead.store.query import TapeQuery
+from playhead.store.row import eid
+from playhead.store.sqlite import SQLiteTapeStore
+
+query = TapeQuery(tape="my tape")
+
+
+def note(text, **meta):
+    return TapeEntry(0, "note", {"text": text}, meta)
+
+
+def filled(path, count=5):
+    """Make a store of notes and close it, so that all is in the one file."""
+
+    async def go():
+        async with SQLiteTapeStore(path) as store:
+            await store.append_many("my tape", [note(f"note {i}", idempotency_key=f"key {i}") for i in range(1, count + 1)])
+
+    anyio.run(go)
+    return path
+
+
+def sql(path, statement, *values):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement, values)
+
+
+def asked(path, question):
+    async def go():
+        async with SQLiteTapeStore(path) as store:
+            return await question(store)
+
+    return anyio.run(go)
+
+
+def read(path, query=query):
+    return asked(path, lambda store: store.fetch_all(query))
+
+
+ALTERED = {
+    "another body": ("body", b'{"text":"note 7"}'),
+    "a body that is no JSON": ("body", b'{"text":"note 3"'),
+    "a body that is no UTF-8": ("body", b'{"text":"\xff"}'),
+    "a body that is text": ("body", '{"text":"note 3"}'),
+    "a body that is a number": ("body", 3),
+    "another meta": ("meta", b'{"uid":"x"}'),
+    "a meta that is no JSON": ("meta", b"{"),
+    "another kind": ("kind", "note!"),
+    "a kind that is a half surrogate pair": ("kind", b"\xed\xa0\x80"),
+    "another date": ("ts", 5),
+    "another digest": ("digest", b"\0" * 32),
+    "a digest that is text": ("digest", "none"),
+}
+
+
+@pytest.mark.parametrize("part", ["payload", "meta"])
+@pytest.mark.parametrize("change", ALTERED)
+def test_an_entry_that_was_altered_is_named_when_it_is_read(tmp_path, change, part):
+    path, (column, value) = filled(tmp_path / "tapes.db"), ALTERED[change]
+    sql(path, f"UPDATE entries SET {column} = ? WHERE eid = ?", value, eid(1, 3))
+    entries = read(path)
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match=r"Entry 3 of the tape 'my tape' is not as it was written; restore a backup, or read .* before\(3\) and after\(3\)"):
+            getattr(entries[2], part)
+    assert [e.payload["text"] for e in entries if e.id != 3] == ["note 1", "note 2", "note 4", "note 5"]
+
+
+@pytest.mark.parametrize(("column", "value"), [("kind", b"\xff"), ("ts", 1 << 61)])
+def test_an_entry_of_which_nothing_can_be_told_is_named_by_the_read(tmp_path, column, value):
+    path = filled(tmp_path / "tapes.db")
+    sql(path, f"UPDATE entries SET {column} = ? WHERE eid = ?", value, eid(1, 3))
+    with pytest.raises(StoreDamaged, match="Entry 3 of the tape 'my tape'"):
+        read(path)
+    assert [e.id for e in [*read(path, query.before(3)), *read(path, query.after(3))]] == [1, 2, 4, 5]
+
+
+def test_a_text_that_is_no_utf8_is_damage(tmp_path):
+    path = filled(tmp_path / "tapes.db")
+    sql(path, "UPDATE entries SET kind = CAST(x'ff41' AS TEXT) WHERE eid = ?", eid(1, 3))
+    with pytest.raises(StoreDamaged, match="restore a backup"):
+        read(path)
+
+
+@pytest.mark.parametrize("text", ["note 5", "note 3", "5", '"'])
+@pytest.mark.parametrize("change", [name for name in ALTERED if "kind" not in name])
+def test_a_search_does_not_pass_over_an_entry_that_was_altered(tmp_path, change, text):
+    path, (column, value) = filled(tmp_path / "tapes.db"), ALTERED[change]
+    sql(path, f"UPDATE entries SET {column} = ? WHERE eid = ?", value, eid(1, 3))
+    with pytest.raises(StoreDamaged, match="Entry 3"):
+        read(path, query.query(text))
+    assert [e.id for e in read(path, query.query("note 5").newest_first().limit(1))] == [5]
+
+
+def test_an_altered_entry_found_by_its_key_is_no_repeat_of_what_it_was(tmp_path):
+    path = filled(tmp_path / "tapes.db")
+    sql(path, "UPDATE entries SET body = ? WHERE eid = ?", b'{"text":"note 9"}', eid(1, 3))
+    with pytest.raises(StoreDamaged, match="Entry 3"):
+        asked(path, lambda store: store.append_many("my tape", [note("note 3", idempotency_key="key 3")]))
+    assert asked(path, lambda store: store.append("my tape", note("more"))).id == 6
+
+
+READS = {
+    "all": query,
+    "newest first": query.newest_first(),
+    "from the front": query.limit(80),
+    "from the end": query.newest_first().limit(130),
+    "behind an id": query.after(60),
+    "up to the gap": query.up_to(71),
+    "before the gap's end": query.before(72),
+    "nothing but the gap": query.after(69).before(72),
+    "by text": query.query("note"),
+    "by kind": query.kinds("note"),
+    "by kind, newest first": query.kinds("other", "note").newest_first(),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize(("count", "gone"), [(190, (70, 71)), (100, (70, 71)), (190, (70,))])
+def test_a_gap_is_named(tmp_path, name, count, gone):
+    path = filled(tmp_path / "tapes.db", count)
+    sql(path, f"DELETE FROM entries WHERE eid BETWEEN {eid(1, gone[0])} AND {eid(1, gone[-1])}")
+    with pytest.raises(StoreDamaged, match=r"my tape.*missing; restore a backup, or read what stands around") as caught:
+        read(path, READS[name])
+    assert (caught.value.details["first"], caught.value.details["last"]) in {(gone[0], gone[-1]), *((id, id) for id in gone)}
+    assert [e.id for e in read(path, query.before(70))] == list(range(1, 70))
+    assert [e.id for e in read(path, query.after(71).limit(9))] == list(range(72, 81))
+
+
+def test_a_missing_first_entry_is_named(tmp_path):
+    path = filled(tmp_path / "tapes.db")
+    sql(path, f"DELETE FROM entries WHERE eid = {eid(1, 1)}")
+    for asked_for in (query, query.newest_first(), query.limit(1)):
+        with pytest.raises(StoreDamaged, match="Entry 1 of the tape 'my tape' is missing"):
+            read(path, asked_for)
+
+
+def test_an_entry_that_only_an_index_knows_is_named(tmp_path):
+    path = filled(tmp_path / "tapes.db", 100)
+    uid = read(path)[2].uid
+    sql(path, f"DELETE FROM entries WHERE eid = {eid(1, 3)}")
+    with pytest.raises(StoreDamaged, match="Entry 3 of the tape 'my tape' is missing"):
+        asked(path, lambda store: store.find("my tape", uids=[uid]))
+
+
+def moved_away(path):
+    for name in (path, f"{path}-wal"):
+        os.replace(name, f"{name}.away")
+
+
+def removed(path):
+    for name in (path, f"{path}-wal", f"{path}-shm"):
+        os.unlink(name)
+
+
+def replaced(path):
+    os.replace(path.parent.with_name("other.db"), path)
+
+
+def log_removed(path):
+    os.unlink(f"{path}-wal")
+
+
+def folder_removed(path):
+    shutil.rmtree(path.parent)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a file that is open")
+@pytest.mark.parametrize("change", [moved_away, removed, replaced, log_removed, folder_removed])
+def test_nothing_is_acknowledged_once_the_file_is_gone(tmp_path, change):
+    path = tmp_path / "folder" / "tapes.db"
+    filled(tmp_path / "other.db")
+
+    async def go():
+        async with SQLiteTapeStore(path) as store:
+            assert (await store.append("my tape", note("kept"))).id == 1
+            assert await store.head("my tape") == Head(0, 1)
+            change(path)
+            for call in (store.append("my tape", note("x")), store.append_many("other", [note("x"), note("y")]), store.reset("my tape"), store.fetch_all(query), store.head("my tape")):
+                with pytest.raises(StoreUnavailable, match=r"open it again|open the store again|cannot be used"):
+                    await call
+
+    anyio.run(go)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a file that is open")
+def test_a_file_that_comes_back_is_used_again(tmp_path):
+    path = tmp_path / "tapes.db"
+
+    async def go():
+        async with SQLiteTapeStore(path) as store:
+            await store.append("my tape", note("kept"))
+            moved_away(path)
+            with pytest.raises(StoreUnavailable, match="removed"):
+                await store.append("my tape", note("refused"))
+            for name in (path, f"{path}-wal"):
+                os.replace(f"{name}.away", name)
+            assert (await store.append("my tape", note("kept too"))).id == 2
+
+    anyio.run(go)
+    assert [e.payload["text"] for e in read(path)] == ["kept", "kept too"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a file that is open")
+def test_a_store_that_is_closed_after_its_file_was_replaced_leaves_the_new_one_whole(tmp_path):
+    path = tmp_path / "tapes.db"
+
+    async def go():
+        store = SQLiteTapeStore(path)
+        await store.append("my tape", note("old"))
+        removed(path)
+        async with SQLiteTapeStore(path) as other:
+            await other.append("my tape", note("new"))
+            await store.aclose()
+            await other.append("my tape", note("newer"))
+
+    anyio.run(go)
+    assert [e.payload["text"] for e in read(path)] == ["new", "newer"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a file that is open")
+def test_a_lock_file_that_was_removed_lets_no_two_writers_in(tmp_path):
+    path = tmp_path / "tapes.db"
+
+    async def go():
+        async with SQLiteTapeStore(path) as one:
+            await one.append("my tape", note("x"))
+            os.unlink(f"{path}.lock")
+            async with SQLiteTapeStore(path) as other:
+                await other.reset("my tape", entries=[note("fresh")])
+                assert (await one.append("my tape", note("y"))).id == 2
+                assert [e.payload["text"] for e in await other.fetch_all(query)] == ["fresh", "y"]
+
+    anyio.run(go)
