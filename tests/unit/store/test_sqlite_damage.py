@@ -244,3 +244,21 @@ def test_a_lock_file_that_was_removed_lets_no_two_writers_in(tmp_path):
                 assert [e.payload["text"] for e in await other.fetch_all(query)] == ["fresh", "y"]
 
     anyio.run(go)
+
+
+def test_an_error_that_is_kept_keeps_no_old_snapshot(tmp_path):
+    path, kept = filled(tmp_path / "tapes.db", 300), []
+    sql(path, f"DELETE FROM entries WHERE eid = {eid(1, 70)}")
+
+    async def go():
+        async with SQLiteTapeStore(path) as store:
+            for count in range(301, 306):
+                try:
+                    await store.fetch_all(query)
+                except StoreDamaged as error:
+                    kept.append(error)
+                await store.append("my tape", note("new"))
+                assert await store.head("my tape") == Head(0, count)
+
+    anyio.run(go)
+    assert len(kept) == 5
