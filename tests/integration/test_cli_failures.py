@@ -28,6 +28,7 @@ FAILURES = {
     "a file of no known format": (("import", "notes.txt", "--tape", "t"), 1, "name one with --format"),
     "a binary file": (("import", "tapes.db", "--tape", "t"), 1, "SQLite database"),
     "an empty file": (("import", "empty", "--tape", "t"), 1, "empty"),
+    "a document that nests too deep": (("import", "deep.json", "--tape", "t"), 1, "nested deeper than"),
     "a file of no known format, called one": (("import", "notes.txt", "--tape", "t", "--format", "openai-chat"), 1, "--format"),
     "a format that does not exist": (("import", "notes.txt", "--tape", "t", "--format", "word"), 1, "claude-code"),
     "no room for a prompt": (("compile", "--tape", "support/42", "--max-tokens", "10", "--reserve", "20"), 1, "--max-tokens 10 less --reserve 20"),
@@ -64,7 +65,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Program:
     """A program whose store holds one entry, among files that are no conversations."""
     program = Program(tmp_path_factory.mktemp("failures"))
     program.json("append", "--tape", "support/42", "My VPN drops every hour, and I have no idea why it does that.")
-    for name, body in {"notes.txt": b"just notes\n", "empty": b"", "broken.db": b"no database at all\n" * 100}.items():
+    for name, body in {"notes.txt": b"just notes\n", "empty": b"", "deep.json": DEEP.encode(), "broken.db": b"no database at all\n" * 100}.items():
         (program.place / name).write_bytes(body)
     return program
 

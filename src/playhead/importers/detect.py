@@ -13,7 +13,7 @@ from playhead.importers.certainty import Certainty
 from playhead.importers.documents import DocumentReader
 from playhead.importers.formats import FORMATS
 from playhead.importers.items import Source
-from playhead.importers.lines import Fault, LineReader, Raw, decode_value
+from playhead.importers.lines import TOO_DEEP, Fault, LineReader, Raw, decode_value
 
 AUTO = "auto"
 """The name that looks at the file."""
@@ -75,7 +75,7 @@ def source_of(opened: Opened, *, format: str) -> Source:
     _check_text(opened)
     found = _found(opened)
     if format == AUTO:
-        format = _told(found, opened.path)
+        format = _told(found, opened)
     chosen = FORMATS[format]
     raws = DocumentReader(opened.file, size=opened.size, lists=chosen.lists) if found.as_document else LineReader(opened.file, size=opened.size)
     return chosen.reader(raws, path=opened.path, source=opened.name)
@@ -91,12 +91,13 @@ def _check_text(opened: Opened) -> None:
         raise UnreadableFile(opened.path, "it is empty")
 
 
-def _told(found: _Found, path: str) -> str:
+def _told(found: _Found, opened: Opened) -> str:
     """Return the one format of a file."""
+    path = opened.path
     if not found.marks:
         known = next((name for name in FORMATS if name in found.maybe), None)
         if known is None:
-            raise UnreadableFile(path, f"it is in none of the formats {', '.join(FORMATS)}; name one with format= if it is")
+            raise UnreadableFile(path, _too_deep(opened) or f"it is in none of the formats {', '.join(FORMATS)}; name one with format= if it is")
         return known
     covered = frozenset[str]().union(*(FORMATS[name].covers for name in found.marks))
     marks = {name: found.marks[name] for name in FORMATS if name in found.marks and name not in covered}
@@ -104,6 +105,13 @@ def _told(found: _Found, path: str) -> str:
     if len(formats) > 1:
         raise UnreadableFile(path, f"it bears marks of several formats, {' and '.join(formats)}; name the one to read it in with format=")
     return formats[0]
+
+
+def _too_deep(opened: Opened) -> str | None:
+    """Return that the file begins with a value that nests too deep, where it does: what is in it cannot be told then."""
+    first = next(iter(LineReader(opened.file, size=opened.size)), None)
+    value = decode_value(first.body) if first is not None and first.fault is None else None
+    return f"it is {TOO_DEEP.why}" if value is TOO_DEEP else None
 
 
 def _found(opened: Opened) -> _Found:

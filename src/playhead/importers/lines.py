@@ -52,7 +52,7 @@ class Fault:
     why: str
 
 
-_TOO_DEEP = Fault(f"nested deeper than {DEEPEST} levels")
+TOO_DEEP = Fault(f"nested deeper than {DEEPEST} levels")
 
 
 class LineReader:
@@ -165,13 +165,13 @@ def decode_value(body: bytes) -> Any:
             body.decode()
         value = codec.decode(body)
     except RecursionError:
-        return _TOO_DEEP
+        return TOO_DEEP
     except UnicodeDecodeError as exc:
         return Fault(f"no valid UTF-8 at byte {exc.start}")
     except ValueError as exc:
         return Fault(f"no valid JSON: {exc}")
     brackets = body.count(b"[") + body.count(b"{")
-    return _TOO_DEEP if brackets > DEEPEST and _is_deeper(value, DEEPEST) else value
+    return TOO_DEEP if brackets > DEEPEST and _is_deeper(value, DEEPEST) else value
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
