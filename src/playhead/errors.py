@@ -113,7 +113,7 @@ class NotFound(_Kinded):
 
 
 class NoAnchors(NotFound):
-    """The tape has no anchor; hand off once, run once, or read with `TapeContext(anchor=None)`."""
+    """The tape has no anchor; hand off or `bootstrap()` once, or read with `default_tape_context(anchor=None)`."""
 
     def __init__(self) -> None:
         super().__init__("No anchors found in tape.")

@@ -52,7 +52,7 @@ class FileMachine(StoreMachine):
     @rule(tape=st.sampled_from(TAPES), torn=st.sampled_from([b"{", b'{"id":', b'{"id":9,"kind":"note","payload":{"text":"x', b"\0" * 600]))
     def tear(self, tape: str, torn: bytes) -> None:
         path = self.place / "tapes" / f"{tape}.jsonl"
-        if self.model.bodies[tape]:
+        if self.model.bodies[tape] and path.read_bytes().endswith(b"\n"):
             with path.open("ab") as file:
                 file.write(torn)
 

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from types import TracebackType
 
+from playhead.errors import StoreUnavailable
 from playhead.store.file_disk import is_same_file, write_whole
 from playhead.store.file_finder import KeyBook
 from playhead.store.file_findings import Finding
@@ -33,7 +34,6 @@ class HeldTape:
         self.stem = place.stem(tape)
         self.path = place.path(self.stem)
         self._lock = place.lock(self.stem)
-        self._lock_file: os.stat_result | None = None
         self._redo = place.redo(self.stem)
         self._fd = -1
         self._opened: os.stat_result | None = None
@@ -103,17 +103,14 @@ class HeldTape:
         self._lock.close()
 
     def _take_lock(self) -> None:
-        """Take the lock; if its file was removed while it was open, take that on the new one, as the old one excludes nobody."""
-        while True:
+        """Take the lock; where the directory was removed meanwhile, in a new one."""
+        try:
             self._lock.__enter__()
-            state = self.place.disk.state(self._lock.path)
-            if state is not None and (self._lock_file is None or is_same_file(state, self._lock_file)):
-                self._lock_file = state
-                return
-            self._lock.__exit__(None, None, None)
-            self._lock.close()
-            self._lock_file = None
+        except StoreUnavailable as exc:
+            if not isinstance(exc.__cause__, FileNotFoundError):
+                raise
             self.place.make()
+            self._lock.__enter__()
 
     def _open(self) -> None:
         self._fd = self.place.disk.open_to_write(self.path)
