@@ -37,7 +37,7 @@ def open_store(url: str) -> WholeStore:
         return _file(*_parts(url.removeprefix(_FILE), url, words=("durability",)))
     if url.startswith(_LATER):
         raise StoreUnavailable(f"Stores at {url.partition(':')[0]}: are not available in this version; use {_FORMS}.", url=url)
-    if url.endswith(_SUFFIXES) and "://" not in url:
+    if url.endswith(_SUFFIXES) and "://" not in url and not url.startswith("sqlite:"):
         return _sqlite(url, {})
     raise InvalidInput(f"{url!r} names no store; use {_FORMS}.", url=url)
 

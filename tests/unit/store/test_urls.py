@@ -53,7 +53,7 @@ def test_a_directory_is_named_by_url(url, path):
     assert store.path == path
 
 
-@pytest.mark.parametrize("url", ["", "notes", "file:", "file://", "file://host/sessions", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "http://x/y.db", "memory", 3])
+@pytest.mark.parametrize("url", ["", "notes", "file:", "file://", "file://host/sessions", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "sqlite:/tmp/x.db", "sqlite:x.db", "http://x/y.db", "memory", 3])
 def test_what_names_no_store_is_refused_with_what_does(url):
     with pytest.raises(InvalidInput, match="memory:, sqlite:///"):
         open_store(url)
