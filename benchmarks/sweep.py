@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections import Counter as Tally
 
-from benchmarks.real import SESSIONS, TAU_BENCH, judge, table, tape_of
+from benchmarks.real import data_folder, judge, table, tape_of
 from playhead.errors import OverBudgetError
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
@@ -22,6 +22,13 @@ MODEL = "claude-opus-4-6"
 """Whose signed reasoning the sessions hold."""
 
 STRATEGIES = (PassthroughStrategy(), WindowedPassthroughStrategy())
+
+
+def trajectories() -> list[str]:
+    """Return every recorded conversation, by its place in the shared data."""
+    folder = data_folder()
+    found = (p for p in (folder / "trajectories").rglob("*") if p.suffix in {".jsonl", ".json", ".traj"})
+    return sorted(str(p.relative_to(folder)) for p in found)
 
 
 async def sweep(path: str, *, every: int) -> tuple[Tally[str], list[str]]:
@@ -54,7 +61,7 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
     rows, faults = [], []
-    for path in (*SESSIONS, TAU_BENCH):
+    for path in trajectories():
         counts, found = asyncio.run(sweep(path, every=options.every))
         rows.append([path.rsplit("/", 1)[-1], counts["compiled"], counts["refused"], counts["over budget"], counts["faults"]])
         faults += found
