@@ -38,7 +38,7 @@ def find(recording: Recording, index: Index, *, keys: Sequence[str], uids: Seque
 
 
 class KeyBook:
-    """Tells a writer which entry of a tape has a key; it remembers the keys of the part that is not indexed."""
+    """Tells a writer which entry of a tape has a key; it remembers the keys of the part that is not indexed, which is never long."""
 
     def __init__(self, place: Place, stem: str) -> None:
         self._index = Index(place, stem)
@@ -49,6 +49,10 @@ class KeyBook:
     def standing(self, recording: Recording, key: str) -> TapeEntry | None:
         """Return the entry of a recording that has the key, None where none has it."""
         while True:
+            if recording.tail.end - self._reach > UNINDEXED:
+                self._forget(_indexed(recording, self._index))
+            if recording.tail.end - self._reach > UNINDEXED:
+                return find(recording, self._index, keys=(key,), uids=()).get(key)
             self._catch_up(recording)
             if key in self._recent:
                 return recording.at(self._recent[key]).entry()
@@ -61,9 +65,7 @@ class KeyBook:
             self._forget(reach)
 
     def _catch_up(self, recording: Recording) -> None:
-        """Remember the keys of what is not indexed; index it where it has become long."""
-        if recording.tail.end - self._reach > UNINDEXED:
-            self._forget(_indexed(recording, self._index))
+        """Remember the keys of what was appended since."""
         for place, line in recording.lines(self._seen):
             key = names_of(line).key
             if key is not None:

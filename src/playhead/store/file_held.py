@@ -62,6 +62,8 @@ class HeldTape:
             if state is None:
                 return Tail()
             self._open()
+        if self._tail is not None and state.st_size < self._tail.size:
+            self.keys = KeyBook(self.place, self.stem)
         if self._tail is None or self._tail.size != state.st_size:
             self._tail = None
             self._tail = self._mended()

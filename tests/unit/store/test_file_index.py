@@ -13,6 +13,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import KeyConflict
+from playhead.store.file_disk import Disk
 from playhead.store.file_index import UNINDEXED
 from playhead.store.file_segment import hashed
 from playhead.store.file_store import FileTapeStore
@@ -243,8 +244,6 @@ def test_the_first_of_several_entries_with_one_uid_is_found(tmp_path: Path):
 
 
 def test_reading_by_key_writes_nothing_where_it_may_not(place: Path):
-    from playhead.store.file_disk import Disk
-
     class Unwritable(Disk):
         def open_to_write(self, path: str) -> int:
             raise PermissionError(13, "Permission denied")
@@ -264,7 +263,6 @@ def test_a_key_is_no_uid():
 
 def test_pages_are_read_in_small_numbers(place: Path):
     """A lookup in a large index costs a few pages."""
-    from playhead.store.file_disk import Disk
 
     class Counting(Disk):
         reads = 0
@@ -280,5 +278,21 @@ def test_pages_are_read_in_small_numbers(place: Path):
             await store.find("t", keys=["key 3"])
             assert Counting.reads - before < 60
             assert len(await store.fetch_all(TapeQuery(tape="t").limit(3))) == 3
+
+    anyio.run(play)
+
+
+def test_keys_are_known_where_no_index_can_be_written(place: Path):
+    class Unwritable(Disk):
+        def open_to_write(self, path: str) -> int:
+            if ".index" in path:
+                raise OSError(28, "No space left on device")
+            return super().open_to_write(path)
+
+    async def play() -> None:
+        removed(place)
+        async with FileTapeStore(place, durability="process", disk=Unwritable()) as store:
+            for i in (3, COUNT - 1, COUNT, 7, COUNT):
+                assert (await store.append("t", keyed(i))).id == i + 1
 
     anyio.run(play)

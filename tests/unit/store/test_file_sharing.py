@@ -207,3 +207,18 @@ def test_what_looks_damaged_is_looked_at_again_while_nobody_writes(tmp_path: Pat
             assert disk.blinks == 0
 
     anyio.run(play)
+
+
+def test_an_older_copy_put_in_place_of_a_file_in_use_is_what_counts(tmp_path: Path):
+    async def play() -> None:
+        async with FileTapeStore(tmp_path) as store:
+            path = tmp_path / "t.jsonl"
+            await store.append("t", note("one", **{IDEMPOTENCY_KEY: "one"}))
+            copy = path.read_bytes()
+            for text in ("two", "three"):
+                await store.append("t", note(text, **{IDEMPOTENCY_KEY: text}))
+            path.write_bytes(copy)
+            assert [entry.id for entry in await store.append_many("t", [note("three", **{IDEMPOTENCY_KEY: "three"}), note("one", **{IDEMPOTENCY_KEY: "one"})])] == [2, 1]
+            assert await texts(store) == ["one", "three"]
+
+    anyio.run(play)
