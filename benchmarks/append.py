@@ -22,7 +22,7 @@ from playhead.entry.entry import TapeEntry, stamped
 from playhead.store.connection import Durability
 from playhead.store.hop import deliver
 from playhead.store.lane import Lane, Queue
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 ENTRY = TapeEntry.message({"role": "user", "content": "The quick brown fox jumps over the lazy dog. " * 22})
 COUNTS = {"process": 320, "disk": 96}

@@ -19,7 +19,7 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 
 BATCH = 3_000

@@ -19,7 +19,7 @@ from time import perf_counter
 from benchmarks.measure import Figure, in_turns, parser, report
 from playhead.entry.entry import TapeEntry
 from playhead.store.connection import Durability
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.hop import deliver
 from playhead.store.lane import Lane, Queue
 from playhead.store.protocol import IDEMPOTENCY_KEY
@@ -38,7 +38,7 @@ Do = Callable[[FileTapeStore], Awaitable[object]]
 OPENING = """
 import asyncio, resource, sys
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
 
 def resident():

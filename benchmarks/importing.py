@@ -26,7 +26,7 @@ from playhead.importers.items import Marks
 from playhead.importers.known import Known
 from playhead.importers.report import Notes
 from playhead.importers.writing import Writing
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 
 SIZES = (10, 100)

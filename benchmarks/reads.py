@@ -15,7 +15,7 @@ from time import perf_counter
 from benchmarks.measure import Figure, in_turns, parser, report
 from playhead.entry.entry import TapeEntry
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 SIZES = (1_000, 10_000, 100_000)
 LONG = 1_000_000

@@ -57,14 +57,14 @@ if TYPE_CHECKING:
     from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
     from playhead.prompt.strategy import Need, Strategy
     from playhead.store.adapt import adapt
-    from playhead.store.file_codec import LineCodec
-    from playhead.store.file_findings import Finding
-    from playhead.store.file_salvage import SalvageReport, salvage
-    from playhead.store.file_store import FileTapeStore
+    from playhead.store.file.codec import LineCodec
+    from playhead.store.file.findings import Finding
+    from playhead.store.file.salvage import SalvageReport, salvage
+    from playhead.store.file.store import FileTapeStore
     from playhead.store.memory import InMemoryTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
-    from playhead.store.sqlite import SQLiteTapeStore
+    from playhead.store.sqlite.store import SQLiteTapeStore
     from playhead.store.urls import open_store
     from playhead.tape.tape import AnchorSummary, Tape, TapeInfo, open_tape
     from playhead.view.calibration import ScaledCounter, counter_for
@@ -207,14 +207,14 @@ _HOMES = {
     "playhead.prompt.strategies.windowed": "WindowedPassthroughStrategy",
     "playhead.prompt.strategy": "Need Strategy",
     "playhead.store.adapt": "adapt",
-    "playhead.store.file_codec": "LineCodec",
-    "playhead.store.file_findings": "Finding",
-    "playhead.store.file_salvage": "SalvageReport salvage",
-    "playhead.store.file_store": "FileTapeStore",
+    "playhead.store.file.codec": "LineCodec",
+    "playhead.store.file.findings": "Finding",
+    "playhead.store.file.salvage": "SalvageReport salvage",
+    "playhead.store.file.store": "FileTapeStore",
     "playhead.store.memory": "InMemoryTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
-    "playhead.store.sqlite": "SQLiteTapeStore",
+    "playhead.store.sqlite.store": "SQLiteTapeStore",
     "playhead.store.urls": "open_store",
     "playhead.tape.tape": "AnchorSummary Tape TapeInfo open_tape",
     "playhead.view.calibration": "ScaledCounter counter_for",

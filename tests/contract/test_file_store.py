@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.testing import StoreContract
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.testing import StoreContract
 from playhead.testing.stores import AsyncListStore, DecoratedListStore, ListStore, SilentListStore
 

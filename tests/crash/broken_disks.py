@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from playhead.store.file_disk import Disk
+from playhead.store.file.disk import Disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import anyio
 
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_findings import Finding
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.findings import Finding
+from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
 
 TAPE = "t"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from playhead.store.file_disk import Disk
+from playhead.store.file.disk import Disk
 
 SECTOR = 512
 

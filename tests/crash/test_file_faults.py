@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from playhead.errors import AppendOutcomeUnknown, PlayheadError, StoreUnavailable
-from playhead.store.file_disk import Disk
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.disk import Disk
+from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
 from tests.crash.broken_disks import Fault, FaultyDisk

@@ -10,7 +10,7 @@ from random import Random
 import anyio
 
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import TAPE, Ear, note
 from tests.crash.processes import started
@@ -21,7 +21,7 @@ KILLS = 40 if SOAK else 4
 CHILD = """
 import random, sys, anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 
 place, seed, largest = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 chance = random.Random(seed)
@@ -45,7 +45,7 @@ anyio.run(main)
 RESETS = """
 import sys, anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 
 async def main():
     async with FileTapeStore(sys.argv[1]) as store:

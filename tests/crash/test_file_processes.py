@@ -13,7 +13,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreBusy
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import TAPE
 from tests.crash.naive import NaiveFile
@@ -27,7 +27,7 @@ APPENDS = """
 import sys, anyio
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 
 place, who, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
@@ -75,7 +75,7 @@ for i in range(int(sys.argv[3])):
 FORKS = """
 import os, sys, anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 
 async def write(store, who, numbers):
     for i in numbers:

@@ -11,14 +11,14 @@ import anyio
 from playhead.entry.entry import TapeEntry
 from playhead.importers.driver import import_file
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import Session, call, text
 
 CHILD = """
 import sys, anyio
 from playhead.importers.driver import import_file
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 
 async def main():

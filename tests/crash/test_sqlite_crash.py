@@ -14,7 +14,7 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreBusy
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from tests.crash.processes import finished, started
 
 SECONDS = 300 if os.environ.get("PLAYHEAD_SOAK") else 12
@@ -23,7 +23,7 @@ unix = pytest.mark.skipif(sys.platform == "win32", reason="signals, forks and li
 WRITER = """
 import sys, anyio, random
 from playhead.entry.entry import TapeEntry
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 async def go(path, durability, seed):
     chance = random.Random(seed)
@@ -48,7 +48,7 @@ anyio.run(go, sys.argv[1], sys.argv[2], int(sys.argv[3]))
 APPENDER = """
 import sys, anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 async def go(path, who):
     async with SQLiteTapeStore(path, durability="process", timeout=60) as store:
@@ -72,7 +72,7 @@ with Place(path=sys.argv[1], durability="disk", timeout=1).lock():
 FORKER = """
 import os, sys, anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 async def write(store, who, count):
     for i in range(count):
@@ -99,7 +99,7 @@ LIMITED = """
 import resource, signal, sys, anyio
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
@@ -136,7 +136,8 @@ import os, sys, anyio, msgspec, sqlite3
 from pathlib import Path
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreUnavailable
-from playhead.store import connection, failures, sqlite, sqlite_reader, sqlite_writer, statements
+from playhead.store import connection, failures, statements
+from playhead.store.sqlite import reader, store as sqlite, writer
 import anyio._backends._asyncio
 statements.numbered(), [statements.statements(f) for f in ("connection", "read", "write")], [statements.script(n) for n in statements.numbered()]
 

@@ -9,7 +9,7 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.importers.driver import import_file
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import Session, a_session, call, entries, shown, text, told
 

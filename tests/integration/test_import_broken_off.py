@@ -12,7 +12,7 @@ from playhead.errors import StoreUnavailable
 from playhead.importers.driver import import_file
 from playhead.store.memory import InMemoryTapeStore
 from playhead.store.protocol import Head
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import Session, call, entries, shown, text, told
 

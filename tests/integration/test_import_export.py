@@ -11,9 +11,9 @@ from playhead.entry.entry import EVENT, TapeEntry, event_name
 from playhead.entry.lines import dump_line, entry_to_json
 from playhead.entry.message import user
 from playhead.importers.driver import import_file
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import a_session
 

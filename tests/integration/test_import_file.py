@@ -14,7 +14,7 @@ from playhead.importers.driver import import_file
 from playhead.importers.report import Progress
 from playhead.store.memory import InMemoryTapeStore
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import Session, a_session, entries, text
 

@@ -10,7 +10,7 @@ from tests.unit.importers.sessions import Session, call, read, shown, told
 CHILD = """
 import resource, sys, anyio
 from playhead.importers.driver import import_file
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 
 async def main():

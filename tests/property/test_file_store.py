@@ -14,17 +14,17 @@ from hypothesis.stateful import rule
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import NotFound, StoreDamaged
-from playhead.store import file_reader as reader
-from playhead.store.file_disk import Disk
-from playhead.store.file_draft import Draft
-from playhead.store.file_findings import Findings
-from playhead.store.file_lines import body_of
-from playhead.store.file_opened import answered
-from playhead.store.file_place import Health, Place
-from playhead.store.file_recording import Recording
-from playhead.store.file_snapshot import Snapshot
-from playhead.store.file_store import FileTapeStore
-from playhead.store.file_tail import Tail
+from playhead.store.file import reader
+from playhead.store.file.disk import Disk
+from playhead.store.file.draft import Draft
+from playhead.store.file.findings import Findings
+from playhead.store.file.lines import body_of
+from playhead.store.file.opened import answered
+from playhead.store.file.place import Health, Place
+from playhead.store.file.recording import Recording
+from playhead.store.file.snapshot import Snapshot
+from playhead.store.file.store import FileTapeStore
+from playhead.store.file.tail import Tail
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import Ear
 from tests.property.test_store_machine import TAPES, StoreMachine

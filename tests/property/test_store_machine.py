@@ -16,7 +16,7 @@ from playhead.store.adapt import adapt
 from playhead.store.memory import InMemoryTapeStore
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.testing.stores import SilentListStore
 
 TAPES = ("a", "b")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.errors import NotFound
-from playhead.store import sqlite_reader as reader
 from playhead.store.memory import InMemoryTapeStore
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
-from playhead.store.sqlite_tapes import Append, Tapes
+from playhead.store.sqlite import reader
+from playhead.store.sqlite.tapes import Append, Tapes
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from playhead.cli.hints import command, masked
 from playhead.entry.entry import ANCHOR, event_name
 from playhead.errors import AnchorNotFound, InvalidInput, StoreUnavailable, TapeNotFound
 from playhead.store.protocol import EMPTY, WholeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.urls import open_store
 from playhead.tape.tape import Tape, tape_name
 from playhead.view.context import LAST_ANCHOR, AnchorChoice, default_tape_context

@@ -28,7 +28,7 @@ from playhead.prompt.diff import PromptDiff
 from playhead.prompt.prompt import Prompt
 from playhead.store.protocol import IDEMPOTENCY_KEY, WholeStore
 from playhead.store.search import matches
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape, entries_of
 from playhead.view.context import default_tape_context
 

@@ -43,7 +43,7 @@ def open_store(url: str) -> WholeStore:
 
 
 def _sqlite(path: str, options: dict[str, Any]) -> WholeStore:
-    from playhead.store.sqlite import SQLiteTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
+    from playhead.store.sqlite.store import SQLiteTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
 
     if not path:
         raise InvalidInput(f"A store's URL names a file behind {_SQLITE}; use {_FORMS}.")
@@ -51,7 +51,7 @@ def _sqlite(path: str, options: dict[str, Any]) -> WholeStore:
 
 
 def _file(path: str, options: dict[str, Any]) -> WholeStore:
-    from playhead.store.file_store import FileTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
+    from playhead.store.file.store import FileTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
 
     if path.startswith("///"):
         path = path.removeprefix("//")

@@ -11,7 +11,7 @@ from playhead.store.adapt import adapt
 from playhead.store.memory import InMemoryTapeStore
 from playhead.store.protocol import AsyncTapeStore, Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.testing.stores import AsyncListStore, ListStore
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, stamped
-from playhead.store import sqlite_reader as reader
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite_tapes import Append, Tapes
+from playhead.store.sqlite import reader
+from playhead.store.sqlite.tapes import Append, Tapes
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

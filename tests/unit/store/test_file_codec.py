@@ -12,7 +12,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreError
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.query import TapeQuery
 from playhead.testing import StoreContract

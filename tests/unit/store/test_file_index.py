@@ -13,10 +13,10 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import KeyConflict
-from playhead.store.file_disk import Disk
-from playhead.store.file_index import UNINDEXED
-from playhead.store.file_segment import hashed
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.disk import Disk
+from playhead.store.file.index import UNINDEXED
+from playhead.store.file.segment import hashed
+from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
 

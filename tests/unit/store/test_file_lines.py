@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
-from playhead.store.file_lines import BadLine, body_of, dump, dump_header, is_checked, load, marks, names_of
+from playhead.store.file.lines import BadLine, body_of, dump, dump_header, is_checked, load, marks, names_of
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters()),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playhead.store.file_names import LONGEST, is_cut, may_be_plain, stem_of, tape_of
+from playhead.store.file.names import LONGEST, is_cut, may_be_plain, stem_of, tape_of
 
 NAMES = ("../x", "/etc/passwd", "a/b", "a\\b", ".", "..", "a.", "a ", " a", ".hidden", "a:b", "a|b?*", "tab\there", "%41", "a~1", "Case", "case", "CASE", "🙂", "É", "é", "e\u0301")
 tapes = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=60)

@@ -16,7 +16,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
 from tests.crash.broken_disks import Fault, FaultyDisk
 
@@ -115,7 +115,7 @@ def test_a_disk_that_takes_no_more_is_said_to_be_full_and_keeps_what_it_had(tmp_
 import resource, sys, anyio
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreUnavailable
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
 
 async def main():

@@ -13,8 +13,8 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged, StoreError
-from playhead.store.file_disk import Disk
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.disk import Disk
+from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
 from tests.crash.broken_disks import Fault, FaultyDisk
@@ -99,8 +99,8 @@ def test_what_a_process_leaves_behind_is_no_older_than_its_last_append(tmp_path:
     code = """
 import sys, anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_disk import Disk
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.disk import Disk
+from playhead.store.file.store import FileTapeStore
 
 async def main():
     store = FileTapeStore(sys.argv[1])

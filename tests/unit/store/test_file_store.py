@@ -14,9 +14,9 @@ import pytest
 import playhead as ph
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict
-from playhead.store.file_disk import Disk
-from playhead.store.file_findings import Finding
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.disk import Disk
+from playhead.store.file.findings import Finding
+from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
 

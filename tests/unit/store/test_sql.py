@@ -11,7 +11,7 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError, StoreDamaged, StoreOutdated, StoreUnavailable
 from playhead.store.connection import Place, connect, disconnect, migrate
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.statements import numbered, script, statements
 
 FILES = ("connection", "read", "write")

@@ -16,7 +16,7 @@ from playhead.store.connection import Place
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.row import LAST_SEQ, eid
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 BACKENDS = ("asyncio", "trio")
 

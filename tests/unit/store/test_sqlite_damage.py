@@ -13,7 +13,7 @@ from playhead.errors import StoreDamaged, StoreUnavailable
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.row import eid
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 
 query = TapeQuery(tape="my tape")
 

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store.file_store import FileTapeStore
+from playhead.store.file.store import FileTapeStore
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.urls import open_store
 
 
@@ -53,7 +53,9 @@ def test_a_directory_is_named_by_url(url, path):
     assert store.path == path
 
 
-@pytest.mark.parametrize("url", ["", "notes", "file:", "file://", "file://host/sessions", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "sqlite:/tmp/x.db", "sqlite:x.db", "http://x/y.db", "memory", 3])
+@pytest.mark.parametrize(
+    "url", ["", "notes", "file:", "file://", "file://host/sessions", "redis://x", "sqlite:", "sqlite:///", "sqlite://notes.db", "sqlite:/tmp/x.db", "sqlite:x.db", "http://x/y.db", "memory", 3]
+)
 def test_what_names_no_store_is_refused_with_what_does(url):
     with pytest.raises(InvalidInput, match="memory:, sqlite:///"):
         open_store(url)

@@ -12,7 +12,7 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 from playhead.store.memory import InMemoryTapeStore
-from playhead.store.sqlite import SQLiteTapeStore
+from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import TapeContext
 from playhead.view.pipe import pipe

@@ -7,12 +7,12 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import TypeVar
 
 from playhead.errors import StoreDamaged, StoreError
-from playhead.store.file_findings import Finding
-from playhead.store.file_held import HeldTape
-from playhead.store.file_place import Place
-from playhead.store.file_recording import Recording
-from playhead.store.file_snapshot import Snapshot
-from playhead.store.file_tail import Tail, read_tail
+from playhead.store.file.findings import Finding
+from playhead.store.file.held import HeldTape
+from playhead.store.file.place import Place
+from playhead.store.file.recording import Recording
+from playhead.store.file.snapshot import Snapshot
+from playhead.store.file.tail import Tail, read_tail
 
 Result = TypeVar("Result")
 

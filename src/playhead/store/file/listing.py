@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from playhead.entry import codec
 from playhead.errors import InvalidInput, StoreDamaged
-from playhead.store.file_findings import Finding
-from playhead.store.file_lines import HEADER_KIND, BadLine, load
-from playhead.store.file_names import SUFFIX, is_cut, stem_of, tape_of
-from playhead.store.file_opened import opened
-from playhead.store.file_place import Place
-from playhead.store.file_recording import Recording
+from playhead.store.file.findings import Finding
+from playhead.store.file.lines import HEADER_KIND, BadLine, load
+from playhead.store.file.names import SUFFIX, is_cut, stem_of, tape_of
+from playhead.store.file.opened import opened
+from playhead.store.file.place import Place
+from playhead.store.file.recording import Recording
 from playhead.store.names import checked_name
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from playhead.errors import AppendOutcomeUnknown, StoreDamaged
 from playhead.store.connection import Durability
-from playhead.store.file_codec import LineCodec
-from playhead.store.file_disk import Disk, make_directories
-from playhead.store.file_findings import Findings
-from playhead.store.file_names import SUFFIX, may_be_plain, stem_of
+from playhead.store.file.codec import LineCodec
+from playhead.store.file.disk import Disk, make_directories
+from playhead.store.file.findings import Findings
+from playhead.store.file.names import SUFFIX, may_be_plain, stem_of
 from playhead.store.lock import FileLock
 
 HIDDEN = ".playhead"

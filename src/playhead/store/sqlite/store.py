@@ -16,7 +16,6 @@ from anyio import to_thread
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store import sqlite_reader as reader
 from playhead.store.connection import Durability, Network, Place, connect, disconnect
 from playhead.store.failures import typed
 from playhead.store.hop import deliver
@@ -26,8 +25,9 @@ from playhead.store.names import checked_name
 from playhead.store.presence import OpenFile, Presence
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite_tapes import Append, Reset
-from playhead.store.sqlite_writer import Health, Writer
+from playhead.store.sqlite import reader
+from playhead.store.sqlite.tapes import Append, Reset
+from playhead.store.sqlite.writer import Health, Writer
 from playhead.store.statements import statements
 
 Result = TypeVar("Result")

@@ -7,15 +7,15 @@ from contextlib import suppress
 from types import TracebackType
 
 from playhead.errors import StoreUnavailable
-from playhead.store.file_disk import is_same_file, write_whole
-from playhead.store.file_finder import KeyBook
-from playhead.store.file_findings import Finding
-from playhead.store.file_lines import begins_like_a_line
-from playhead.store.file_place import Place, damaged
-from playhead.store.file_recording import Recording
-from playhead.store.file_redo import finish
-from playhead.store.file_snapshot import Snapshot
-from playhead.store.file_tail import Tail, read_tail
+from playhead.store.file.disk import is_same_file, write_whole
+from playhead.store.file.finder import KeyBook
+from playhead.store.file.findings import Finding
+from playhead.store.file.lines import begins_like_a_line
+from playhead.store.file.place import Place, damaged
+from playhead.store.file.recording import Recording
+from playhead.store.file.redo import finish
+from playhead.store.file.snapshot import Snapshot
+from playhead.store.file.tail import Tail, read_tail
 
 _MOST_MENDS = 4
 _LOOKED_AT = 64

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
 from playhead.store.failures import typed
-from playhead.store.file_draft import Draft, Standing, expect
-from playhead.store.file_held import HeldTape
-from playhead.store.file_lines import Body
-from playhead.store.file_place import Place
-from playhead.store.file_redo import change, write_draft
-from playhead.store.file_tail import Tail
+from playhead.store.file.draft import Draft, Standing, expect
+from playhead.store.file.held import HeldTape
+from playhead.store.file.lines import Body
+from playhead.store.file.place import Place
+from playhead.store.file.redo import change, write_draft
+from playhead.store.file.tail import Tail
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.protocol import Head

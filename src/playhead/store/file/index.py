@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import merge
 
-from playhead.store import file_segment
-from playhead.store.file_lines import names_of
-from playhead.store.file_place import Place
-from playhead.store.file_recording import Recording
-from playhead.store.file_redo import discard
-from playhead.store.file_segment import PART, Pair, Segment, SpoiltSegment, hashed
+from playhead.store.file import segment as file_segment
+from playhead.store.file.lines import names_of
+from playhead.store.file.place import Place
+from playhead.store.file.recording import Recording
+from playhead.store.file.redo import discard
+from playhead.store.file.segment import PART, Pair, Segment, SpoiltSegment, hashed
 
 UNINDEXED = 1 << 18
 """How many bytes at the end of a tape are looked through rather than indexed."""

@@ -8,7 +8,7 @@ import msgspec
 
 from playhead.entry import codec
 from playhead.errors import StoreError
-from playhead.store.file_lines import Body, Line
+from playhead.store.file.lines import Body, Line
 
 _OPENING = ord("{")
 

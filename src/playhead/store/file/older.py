@@ -13,10 +13,10 @@ import msgspec
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, canonical_date, format_date
 from playhead.errors import InvalidDate, PlayheadError
-from playhead.store.file_findings import Finding
-from playhead.store.file_lines import BadLine, Line, begins_like_a_line, is_anchor, is_checked
-from playhead.store.file_place import damaged
-from playhead.store.file_snapshot import Snapshot
+from playhead.store.file.findings import Finding
+from playhead.store.file.lines import BadLine, Line, begins_like_a_line, is_anchor, is_checked
+from playhead.store.file.place import damaged
+from playhead.store.file.snapshot import Snapshot
 
 _MARK = b"\xef\xbb\xbf"
 _AROUND = b" \t\r\0"

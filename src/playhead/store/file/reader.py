@@ -7,8 +7,8 @@ from itertools import islice, takewhile
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name
 from playhead.errors import AnchorNotFound, NoAnchors
-from playhead.store.file_lines import Line
-from playhead.store.file_recording import Found, Recording
+from playhead.store.file.lines import Line
+from playhead.store.file.recording import Found, Recording
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
 from playhead.store.scan import stands_as_written
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from playhead.entry.entry import TapeEntry
-from playhead.store.file_index import KEY, UID, UNINDEXED, Index
-from playhead.store.file_lines import Line, names_of
-from playhead.store.file_place import Place
-from playhead.store.file_recording import Recording
+from playhead.store.file.index import KEY, UID, UNINDEXED, Index
+from playhead.store.file.lines import Line, names_of
+from playhead.store.file.place import Place
+from playhead.store.file.recording import Recording
 
 
 def find(recording: Recording, index: Index, *, keys: Sequence[str], uids: Sequence[str]) -> Mapping[str, TapeEntry]:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from playhead.store.file_lines import CHECKED_BY, BadLine, Line, is_anchor, is_checked, load
-from playhead.store.file_older import OlderPart, read_older
-from playhead.store.file_place import damaged
-from playhead.store.file_snapshot import Snapshot
+from playhead.store.file.lines import CHECKED_BY, BadLine, Line, is_anchor, is_checked, load
+from playhead.store.file.older import OlderPart, read_older
+from playhead.store.file.place import damaged
+from playhead.store.file.snapshot import Snapshot
 from playhead.store.protocol import Head
 
 _NULS = re.compile(rb"\0+")

@@ -15,20 +15,18 @@ from anyio import to_thread
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store import file_finder as finder
-from playhead.store import file_listing as listing
-from playhead.store import file_reader as reader
 from playhead.store.connection import Durability
 from playhead.store.failures import typed
-from playhead.store.file_codec import LineCodec
-from playhead.store.file_disk import Disk
-from playhead.store.file_findings import Finding, Findings
-from playhead.store.file_index import Index
-from playhead.store.file_lines import body_of
-from playhead.store.file_opened import answered
-from playhead.store.file_place import Health, Place
-from playhead.store.file_recording import Recording
-from playhead.store.file_writer import Append, Reset, Writer
+from playhead.store.file import finder, listing, reader
+from playhead.store.file.codec import LineCodec
+from playhead.store.file.disk import Disk
+from playhead.store.file.findings import Finding, Findings
+from playhead.store.file.index import Index
+from playhead.store.file.lines import body_of
+from playhead.store.file.opened import answered
+from playhead.store.file.place import Health, Place
+from playhead.store.file.recording import Recording
+from playhead.store.file.writer import Append, Reset, Writer
 from playhead.store.hop import deliver
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name

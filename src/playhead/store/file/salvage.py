@@ -14,15 +14,15 @@ from playhead.entry import codec
 from playhead.entry.entry import EVENT, format_date
 from playhead.errors import FileMissing, InvalidInput
 from playhead.store.failures import typed
-from playhead.store.file_disk import Disk
-from playhead.store.file_findings import Findings
-from playhead.store.file_lines import BadLine, Body, Line, dump, is_anchor, is_checked, load, marks
-from playhead.store.file_names import SUFFIX
-from playhead.store.file_older import read_older
-from playhead.store.file_place import Health, Place
-from playhead.store.file_redo import change, finish, write_draft
-from playhead.store.file_snapshot import Snapshot
-from playhead.store.file_tail import is_finished
+from playhead.store.file.disk import Disk
+from playhead.store.file.findings import Findings
+from playhead.store.file.lines import BadLine, Body, Line, dump, is_anchor, is_checked, load, marks
+from playhead.store.file.names import SUFFIX
+from playhead.store.file.older import read_older
+from playhead.store.file.place import Health, Place
+from playhead.store.file.redo import change, finish, write_draft
+from playhead.store.file.snapshot import Snapshot
+from playhead.store.file.tail import is_finished
 
 LOST = "salvage.lost"
 """The name of the event that stands for an entry that was lost."""

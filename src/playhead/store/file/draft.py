@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from playhead import clock
 from playhead.entry.entry import ANCHOR, TapeEntry, format_date
 from playhead.errors import Conflict
-from playhead.store.file_codec import LineCodec, encoded
-from playhead.store.file_lines import Body, dump, dump_header, marks
-from playhead.store.file_names import is_cut
-from playhead.store.file_tail import Tail
+from playhead.store.file.codec import LineCodec, encoded
+from playhead.store.file.lines import Body, dump, dump_header, marks
+from playhead.store.file.names import is_cut
+from playhead.store.file.tail import Tail
 from playhead.store.protocol import Head
 from playhead.store.replay import replay
 

@@ -7,12 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
-from playhead.store.file_codec import LineCodec, decoded
-from playhead.store.file_lines import Line, is_anchor
-from playhead.store.file_older import OlderPart, read_older
-from playhead.store.file_place import damaged
-from playhead.store.file_snapshot import Snapshot
-from playhead.store.file_tail import Tail, loaded
+from playhead.store.file.codec import LineCodec, decoded
+from playhead.store.file.lines import Line, is_anchor
+from playhead.store.file.older import OlderPart, read_older
+from playhead.store.file.place import damaged
+from playhead.store.file.snapshot import Snapshot
+from playhead.store.file.tail import Tail, loaded
 
 Found = tuple[int, Line]
 """A line, behind its place in the file."""

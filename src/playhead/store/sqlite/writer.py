@@ -15,7 +15,7 @@ from playhead.store.failures import typed
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
-from playhead.store.sqlite_tapes import Append, Reset, Tapes
+from playhead.store.sqlite.tapes import Append, Reset, Tapes
 from playhead.store.statements import statements
 
 GROUP = 512

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from playhead.store.file_disk import Disk
-from playhead.store.file_place import damaged
+from playhead.store.file.disk import Disk
+from playhead.store.file.place import damaged
 
 _FIRST, _LARGEST = 1 << 14, 1 << 20
 

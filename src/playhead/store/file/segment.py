@@ -10,8 +10,8 @@ from struct import Struct
 from zlib import crc32
 
 from playhead import clock
-from playhead.store.file_disk import Disk, write_whole
-from playhead.store.file_snapshot import Snapshot
+from playhead.store.file.disk import Disk, write_whole
+from playhead.store.file.snapshot import Snapshot
 
 Pair = tuple[int, int]
 """The hash of a name, and the place of an entry that has it."""

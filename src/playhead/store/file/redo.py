@@ -10,8 +10,8 @@ from zlib import crc32
 from playhead import clock
 from playhead.entry import codec
 from playhead.errors import StoreDamaged
-from playhead.store.file_disk import Disk, write_whole
-from playhead.store.file_place import Place
+from playhead.store.file.disk import Disk, write_whole
+from playhead.store.file.place import Place
 
 Step = tuple[str, ...]
 """What to do with which files: ("replace", DRAFT, STEM) makes a draft the tape's file, ("forget", STEM) removes the tape's index."""

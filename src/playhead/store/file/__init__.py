@@ -1,0 +1,1 @@
+"""One file of JSON lines a tape, readable by eye."""
