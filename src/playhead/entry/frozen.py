@@ -141,6 +141,8 @@ def _freeze(value: Any, depth: int) -> Any:
             return value
         raise _NoJson(f"{value} is no JSON number; store None or a text instead")
     if kind is FrozenDict or kind is FrozenList:
+        if depth:
+            _check_depth(value, depth)
         return value
     if kind is dict or isinstance(value, Mapping):
         return _freeze_items(value, depth)
@@ -150,6 +152,15 @@ def _freeze(value: Any, depth: int) -> Any:
         if isinstance(value, plain):
             return _freeze(plain(value), depth)
     raise _NoJson(f"{kind.__name__} is not a JSON value")
+
+
+def _check_depth(value: Any, depth: int) -> None:
+    """Prove that a frozen value does not nest too deep at its new place."""
+    if depth >= MAX_DEPTH:
+        raise _NoJson(f"nested deeper than {MAX_DEPTH} levels")
+    for item in value.values() if type(value) is FrozenDict else value:
+        if type(item) is FrozenDict or type(item) is FrozenList:
+            _check_depth(item, depth + 1)
 
 
 def _freeze_items(value: Mapping[Any, Any], depth: int) -> FrozenDict:

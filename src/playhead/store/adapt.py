@@ -18,7 +18,7 @@ from playhead.store.intake import taken
 from playhead.store.names import checked_name
 from playhead.store.protocol import EMPTY, AsyncTapeStore, Head, TapeStore, WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.replay import key_of, keyed, replay
+from playhead.store.replay import key_of, keyed, replay, same_fact
 from playhead.store.turnstile import Turnstile
 
 _FOUR = ("list_tapes", "reset", "fetch_all", "append")
@@ -167,6 +167,7 @@ class AdaptedStore:
         tried = _by_uid(await self._whole(tape)) if resuming else {}
         plan = replay(entries, standing=standing.get)
         fresh = [entries[i] for i in plan.fresh]
+        tried = {e.uid: found for e in fresh if (found := tried.get(e.uid)) is not None and same_fact(e, found)}
         unwritten = [entry for entry in fresh if entry.uid not in tried]
         if unwritten or not entries:
             await self._expect(tape, expected)

@@ -8,6 +8,7 @@ from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, EVENT, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry, event_name
 from playhead.entry.message import Message, Part, Text, ToolCall, ToolResult, assistant, user
 from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
+from playhead.errors import InvalidInput
 from playhead.view.tokens import Counter, message_tokens
 
 BOOTSTRAP = "session/start"
@@ -33,7 +34,11 @@ class Piece:
 
 def read_piece(entry: TapeEntry, *, counter: Counter) -> Piece:
     """Return what an entry of a kind with a message form says, priced; it does not ask whether a view shows it."""
-    return priced(_piece(entry), counter=counter)
+    try:
+        piece = _piece(entry)
+    except (InvalidInput, TypeError, ValueError, AttributeError) as exc:
+        return Piece(hidden=f"no message can be read from it ({type(exc).__name__})")
+    return priced(piece, counter=counter)
 
 
 def priced(piece: Piece, *, counter: Counter) -> Piece:

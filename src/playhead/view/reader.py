@@ -50,8 +50,8 @@ class TapeReader:
         self.states: dict[str, object] = {}
         self._generation = -1
         self._newest: tuple[TapeEntry, ...] = ()
-        self._fronts: dict[int, tuple[TapeEntry, ...]] = {}
-        self._pieces: dict[tuple[str, int], Piece] = {}
+        self._fronts: dict[tuple[int, int], tuple[TapeEntry, ...]] = {}
+        self._pieces: dict[tuple[str, int, int], Piece] = {}
         self._tail: Tail | None = None
 
     async def read(self, context: TapeContext, *, counter: Counter, tail_tokens: int | None = None, head_tokens: int = 0, at: int | None = None) -> Units:
@@ -74,7 +74,7 @@ class TapeReader:
         if projection is None:
             return _placed(await self._selected(context, span, counter), span, anchor, counter)
         units = await self._projected(projection, span, counter, tail_tokens, head_tokens, steps)
-        note = self._note(anchor, counter) if anchor and projection.anchor_state and anchor.meta.get("context") is not False else None
+        note = self._note(anchor, counter, head.generation) if anchor and projection.anchor_state and anchor.meta.get("context") is not False else None
         if note is not None and steps is not None:
             note = next(iter(steps.apply((note,), counter=counter).units), None)
         return _placed(units if note is None else _noted(units, note), span, anchor, counter)
@@ -95,7 +95,7 @@ class TapeReader:
     async def _refresh(self) -> Head:
         """Read what came behind the newest entry remembered, or forget all where the tape was reset."""
         head = await self.store.head(self.tape)
-        if head.generation != self._generation or self._newest and self._newest[-1].id > head.id:
+        if head.generation > self._generation or head.generation == self._generation and self._newest and self._newest[-1].id > head.id:
             self._generation, self._newest, self._tail = head.generation, (), None
             self._fronts.clear()
             self._pieces.clear()
@@ -103,20 +103,20 @@ class TapeReader:
         if last is not None and last < head.id:
             missing = head.id - last
             fresh = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last, ceiling=head.id))) if missing <= REMEMBERED else ()
-            if self._newest and self._newest[-1].id == last:
+            if head.generation == self._generation and self._newest and self._newest[-1].id == last:
                 self._newest = (*self._newest, *fresh)[-REMEMBERED:] if fresh else ()
         return head
 
-    def _read_piece(self, counter: Counter) -> Callable[[TapeEntry], Piece]:
+    def _read_piece(self, counter: Counter, generation: int) -> Callable[[TapeEntry], Piece]:
         pieces, name = self._pieces, counter.name
         if len(pieces) > 2 * REMEMBERED:
             for key in list(pieces)[:REMEMBERED]:
                 del pieces[key]
 
         def read(entry: TapeEntry) -> Piece:
-            piece = pieces.get((name, entry.id))
+            piece = pieces.get((name, generation, entry.id))
             if piece is None:
-                piece = pieces[name, entry.id] = read_piece(entry, counter=counter)
+                piece = pieces[name, generation, entry.id] = read_piece(entry, counter=counter)
             return piece
 
         return read
@@ -124,7 +124,7 @@ class TapeReader:
     async def _older(self, span: _Range, before: int, size: int) -> tuple[TapeEntry, ...]:
         """Return up to `size` entries of the range that stand right before the id `before`, in order."""
         newest = self._newest
-        if newest and newest[0].id < before and newest[-1].id >= before - 1:
+        if span.generation == self._generation and newest and newest[0].id < before and newest[-1].id >= before - 1:
             stop = bisect_left(newest, before, key=_id)
             begin = max(bisect_right(newest, span.start, key=_id), stop - size)
             if begin < stop or newest[0].id <= span.start + 1:
@@ -168,7 +168,7 @@ class TapeReader:
             fresh = await self._between(tail.last, span.end)
             tail = self._usable_tail(key, span)
             if tail is not None:
-                tail.add([e for e in fresh if e.id > tail.last], read=self._read_piece(counter))
+                tail.add([e for e in fresh if e.id > tail.last], read=self._read_piece(counter, span.generation))
         held = tail.holding(tail_tokens) if tail is not None and tail.last == span.end else None
         if held is None:
             tail, held = await self._new_tail(key, span, counter, tail_tokens)
@@ -193,11 +193,11 @@ class TapeReader:
                 if tokens is not None:
                     break
             tail = Tail(key, counter=counter, first=loaded[0].id if loaded else span.start + 1, is_whole=at_start, orphan=span.orphan)
-            tail.add(loaded, read=self._read_piece(counter))
+            tail.add(loaded, read=self._read_piece(counter, span.generation))
             held = tail.holding(tokens)
             if held is not None:
                 return tail, held
-            size = _next_size(len(loaded), tail.tokens, tokens or 0)
+            size = max(len(loaded), _next_size(len(loaded), tail.tokens, tokens or 0))
 
     async def _between(self, last: int, end: int) -> Sequence[TapeEntry]:
         """Return the entries behind `last` up to `end`, from memory where they are remembered."""
@@ -212,7 +212,7 @@ class TapeReader:
         while True:
             entries = await self._front(span, size)
             ahead = tuple(e for e in entries if e.id < first)
-            front = projection.build(ahead, counter=counter, read=self._read_piece(counter), orphan=span.orphan)
+            front = projection.build(ahead, counter=counter, read=self._read_piece(counter, span.generation), orphan=span.orphan)
             if sum(u.tokens for u in front.units) > room or len(ahead) < size or not room:
                 break
             size *= 4
@@ -225,16 +225,16 @@ class TapeReader:
         return Units(units=(*units, *tail.units), hidden=(*hidden, *tail.hidden), lead=lead, unread=gap)
 
     async def _front(self, span: _Range, size: int) -> Sequence[TapeEntry]:
-        known = self._fronts.get(span.start)
+        known = self._fronts.get((span.generation, span.start))
         if known is None or len(known) < size:
             query = TapeQuery(tape=self.tape, cursor=span.start).limit(size)
             known = tuple(await self.store.fetch_all(query))
             if span.generation == self._generation:
-                self._fronts[span.start] = known
+                self._fronts[span.generation, span.start] = known
         return known
 
-    def _note(self, anchor: TapeEntry, counter: Counter) -> Unit | None:
-        key = (counter.name, -anchor.id)
+    def _note(self, anchor: TapeEntry, counter: Counter, generation: int) -> Unit | None:
+        key = (counter.name, generation, -anchor.id)
         piece = self._pieces.get(key)
         if piece is None:
             piece = self._pieces[key] = priced(Piece(message=note_of(anchor)), counter=counter)

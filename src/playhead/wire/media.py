@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from dataclasses import replace
 
@@ -88,7 +87,7 @@ def words_of(media: Media) -> str | None:
         return None
     try:
         return base64.b64decode(media.data, validate=True).decode("utf-8", "surrogatepass")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return None
 
 

@@ -141,3 +141,11 @@ def test_calling_init_again_changes_nothing():
     frozen.__init__({"b": 2})  # type: ignore[misc]
     listed.__init__([2])  # type: ignore[misc]
     assert frozen == {"a": 1} and listed == [1]
+
+
+def test_a_frozen_value_put_deeper_is_measured_from_there():
+    value = freeze({"a": 1})
+    for _ in range(MAX_DEPTH - 1):
+        value = freeze({"a": value})
+    with pytest.raises(UnstorableValue, match="nested deeper"):
+        freeze({"a": {"b": value}})

@@ -270,3 +270,36 @@ def test_keep_takes_units_of_the_view_alone():
             await compile(await talk(2), WIDE, strategy=Confused())
 
     run(go)
+
+
+def test_a_view_of_a_note_alone_that_does_not_fit_is_refused():
+    async def go():
+        tape = Tape(InMemoryTapeStore(), "t")
+        await tape.handoff("phase", state={"summary": "word " * 2_000})
+        with pytest.raises(OverBudgetError, match="opens with"):
+            await compile(tape, Budget(max_tokens=500, reserve_for_response=0))
+
+    run(go)
+
+
+def test_compilers_that_share_a_handle_never_keep_text_of_an_earlier_life():
+    async def go():
+        store = InMemoryTapeStore()
+        tape, other, stop = Tape(store, "t"), Tape(store, "t"), False
+
+        async def compiler() -> None:
+            while not stop:
+                await compile(tape, WIDE)
+                await anyio.lowlevel.checkpoint()
+
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(compiler)
+            for life in range(40):
+                await other.reset()
+                await other.append_many([user(f"life {life}") for _ in range(5)])
+                await anyio.lowlevel.checkpoint()
+            stop = True
+        assert {m.text for m in (await compile(tape, WIDE)).messages} == {"life 39"}
+
+    run(go)

@@ -156,3 +156,20 @@ def test_messages_carry_the_uids_of_their_entries():
     (unit,) = DEFAULT.build(entries, counter=default_counter()).units
     assert [m.sources for m in unit.messages] == [(entries[0].uid,), (entries[1].uid,)]
     assert unit.messages[1].results[0] == ToolResult(call_id="a", content="A", name="ping")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        TapeEntry.message({"role": "user", "content": [None]}),
+        TapeEntry.message({"role": "user", "content": [7, ["x"]]}),
+        TapeEntry.message({"role": "assistant", "content": None, "tool_calls": 7}),
+        TapeEntry.message({"role": "assistant", "content": "x", "calls": True}),
+        TapeEntry(0, "tool_call", {"calls": 5}),
+        TapeEntry(0, "tool_result", {"results": 5}),
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_hidden_and_breaks_nothing_else(entry):
+    result = built(user("before"), entry, user("after"))
+    assert [u.messages[0].text for u in result.units] == ["before", "after"]
+    assert [h.id for h in result.hidden] == [2]

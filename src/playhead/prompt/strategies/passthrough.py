@@ -41,6 +41,8 @@ def room_for_lead(units: Units, budget: Budget) -> int:
     if needed > budget.room:
         what = describe(rest[-1]) if rest else "What the view opens with"
         raise OverBudgetError(needed=needed, room=budget.room, what=f"{what} with the system messages before it" if rest and instructions else what)
+    if not rest and sum(u.tokens for u in units) > budget.room:
+        raise OverBudgetError(needed=sum(u.tokens for u in units), room=budget.room, what="What the view opens with")
     noted = sum(u.tokens for u in units[: units.lead] if u.kind == "note")
     return units.lead if needed + noted <= budget.room else len(instructions)
 
