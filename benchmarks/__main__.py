@@ -6,7 +6,6 @@ import runpy
 import sys
 
 NAMES = ("append", "reads", "compiling", "importing", "tokens", "cache", "sweep", "file_store")
-QUICK = {"sweep": ["--every", "20"]}
 
 
 def main() -> None:
@@ -19,7 +18,7 @@ def main() -> None:
         sys.exit(f"No benchmark is called {unknown[0]!r}; there are {', '.join(NAMES)}.")
     for name in names:
         print(f"== {name}", flush=True)
-        sys.argv = [name, *(options or QUICK.get(name, []))]
+        sys.argv = [name, *options]
         try:
             runpy.run_module(f"benchmarks.{name}", run_name="__main__")
         except SystemExit as exc:

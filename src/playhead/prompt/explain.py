@@ -78,6 +78,11 @@ class Explanation(Sequence[Row]):
         return "\n".join([*lines, f"{self.total:,} of {self.room:,} tokens"])
 
 
+def _plain(text: str) -> str:
+    """Return text with what steers a terminal written out, so that no kind or name can forge a row."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
 def explain(plan: Plan, *, room: int, total: int, injections: Sequence[Row] = ()) -> Explanation:
     """Return the explanation of a plan whose prompt takes `total` tokens."""
     rows = (*merged(_row(s) for s in plan.spans), *injections, *hidden_rows(plan.units.hidden))
@@ -113,7 +118,7 @@ def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
 
 
 def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
-    return row.form, told_entries(row), f"{row.count:,}" if row.count else "", told_tokens(row, spans), row.reason
+    return row.form, told_entries(row), f"{row.count:,}" if row.count else "", told_tokens(row, spans), _plain(row.reason)
 
 
 def told_entries(row: Row) -> str:

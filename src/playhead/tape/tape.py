@@ -27,6 +27,8 @@ from playhead.view.tokens import Counter, default_counter
 
 OWNER = {"owner": "human"}
 RUN_EVENTS_LOOKED_AT = 256
+ARCHIVE_ATTEMPTS = 5
+"""How often a reset writes its archive anew because the tape grew meanwhile, before it gives up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +204,8 @@ class Tape:
     async def reset(self, *, archive: bool | str | Path = False) -> str:
         """Remove all entries and start anew; with `archive` (a directory, or True for the handle's) keep them in a file first.
 
-        Returns "ok" or "Archived: PATH". An entry that comes while the archive is written is archived too.
+        Returns "ok" or "Archived: PATH". An entry that comes while the archive is written is archived too; where they
+        never stop coming, Conflict is raised and nothing was removed.
         """
         if self._at is not None:
             raise ReadOnly(f"This handle reads tape '{self.name}' as it was; reset through a handle of the tape itself.")
@@ -212,7 +215,7 @@ class Tape:
         directory = self.archives if archive is True else Path(archive)
         if directory is None:
             raise InvalidInput("Name the directory to archive to: reset(archive=DIRECTORY), or make the handle with archives=DIRECTORY.")
-        while True:
+        for _ in range(ARCHIVE_ATTEMPTS):
             head = await self.head()
             path = await write_archive(aiter(replace(self.query(), ceiling=head.id)), tape=self.name, directory=directory)
             first = handoff_entries(BOOTSTRAP, {**OWNER, "archived": str(path)}, {})
@@ -220,8 +223,9 @@ class Tape:
                 await self.store.reset(self.name, entries=[stamped(e) for e in first], expected_head=head)
             except Conflict:
                 path.unlink()
-                continue
-            return f"Archived: {path}"
+            else:
+                return f"Archived: {path}"
+        raise Conflict(expected="an end", found="more entries", message=f"Tape '{self.name}' kept growing while its archive was written; stop those who append, then reset.")
 
     async def head(self) -> Head:
         """Return where the tape ends: its generation and the id of its last entry; for a handle of the past, where that ends."""

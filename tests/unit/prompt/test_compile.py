@@ -333,3 +333,13 @@ def test_printing_a_prompt_or_a_plan_is_one_short_line():
             assert len(repr(value)) < 120
 
     run(go)
+
+
+def test_a_kind_cannot_forge_a_row_of_the_explanation():
+    async def go():
+        tape = await talk(1)
+        await tape.append(TapeEntry(0, "odd\n\x1b[31mraw", {}))
+        table = str((await compile(tape, WIDE)).explain())
+        assert "\x1b" not in table and "odd\\n\\x1b[31mraw" in table
+
+    run(go)

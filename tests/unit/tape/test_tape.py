@@ -270,3 +270,22 @@ def test_a_model_call_is_recorded_whole_and_in_order():
         assert [e.kind for e in await tape.record_chat(run_id="r3")] == ["event"]
 
     run(go)
+
+
+def test_a_reset_gives_up_on_a_tape_that_never_stops_growing(tmp_path):
+    class Growing(InMemoryTapeStore):
+        async def fetch_all(self, query):
+            found = await super().fetch_all(query)
+            if query.ceiling is not None:
+                await self.append(query.tape, TapeEntry.event("more"))
+            return found
+
+    async def go():
+        tape = Tape(Growing(), "t")
+        await tape.append(user("keep me"))
+        with pytest.raises(Conflict, match="kept growing"):
+            await tape.reset(archive=tmp_path)
+        assert list(tmp_path.iterdir()) == []
+        assert (await tape.query().kinds("message").all())[0].payload["content"] == "keep me"
+
+    run(go)
