@@ -42,7 +42,6 @@ RESULT = 10
 SIGNATURE_CHARACTERS = 4
 """How many characters of a signature or of hidden reasoning stand for a token: three bytes, of which compressed words need more."""
 
-_TOKENIZER = "bpe_openai._bindings"
 _OPAQUE = re.compile(r"(?:data:[\w.+/-]+;base64,)?[A-Za-z0-9+/=_\n\r-]{256,}")
 
 
