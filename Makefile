@@ -19,7 +19,7 @@ demo: $(READY) ## run the main job on a long conversation with tool calls
 	@$(BIN)/playhead demo
 
 test: $(READY) ## run the tests
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 lint: $(READY) ## check style and formatting
 	@$(BIN)/ruff check .

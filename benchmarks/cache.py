@@ -43,6 +43,8 @@ async def replay(tape: Tape, *, window: int, strategy: Strategy, provider: str) 
         except OverBudgetError:
             refused += 1
             continue
+        if not any(m.role != "system" for m in prompt.messages):
+            continue
         body = prompt.to(provider)
         blocks = [codec.encode(m) for m in [*([body["system"]] if "system" in body else []), *body["messages"]]]
         cache.request([(b, counter.count(b.decode())) for b in blocks])

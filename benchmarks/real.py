@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from playhead.importers.driver import import_file
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 
 SESSIONS = ("trajectories/claude_code/spotter_258c7280.jsonl", "trajectories/claude_code/spotter_ae4a77f8.jsonl")

@@ -9,11 +9,14 @@ import argparse
 import asyncio
 import json
 from collections import Counter as Tally
+from contextlib import suppress
+from typing import Any
 
 from benchmarks.real import data_folder, judge, table, tape_of
-from playhead.errors import OverBudgetError
+from playhead.errors import NothingToSend, OverBudgetError
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
+from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 
@@ -47,11 +50,20 @@ async def sweep(path: str, *, every: int) -> tuple[Tally[str], list[str]]:
                     counts["refused"] += 1
                     continue
                 counts["over budget"] += prompt.stats.total > tokens
-                found = protocols.openai_faults(prompt.to("openai")["messages"]) + protocols.anthropic_faults(prompt.to("anthropic", model=MODEL)["messages"])
-                prompt.to("openai-responses")
+                found = faults_of(prompt, protocols)
                 counts["faults"] += len(found)
                 faults += [f"{path} entry {id} at {tokens} {strategy.name}: {fault}" for fault in found]
     return counts, faults
+
+
+def faults_of(prompt: Prompt, protocols: Any) -> list[str]:
+    """Return what is wrong with a prompt's bodies; where nothing is said yet there is none for a provider that needs a turn."""
+    found: list[str] = []
+    for provider, judged in (("openai", protocols.openai_faults), ("anthropic", protocols.anthropic_faults), ("openai-responses", None)):
+        with suppress(NothingToSend):
+            body = prompt.to(provider, model=MODEL if provider == "anthropic" else None)
+            found += judged(body["messages"]) if judged else []
+    return found
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import process_time
@@ -20,6 +20,7 @@ from playhead.entry.message import user
 from playhead.errors import MissingExtra
 from playhead.view.exact import ExactCounter
 from playhead.view.tokens import ClassAwareCounter, Counter, message_tokens
+from tests.golden.tokens.odd import odd_texts
 from tests.golden.tokens.said import read, said
 from tests.golden.tokens.written import PYTHON, golden, texts
 
@@ -38,7 +39,8 @@ def shared_files() -> Iterator[tuple[str, str]]:
 def counted(exact: Counter) -> dict[str, dict[str, object]]:
     """Return the exact counts that the tests compare with."""
     shared = {name: {"file": exact.count(text), "said": sum(map(exact.count, said(text)))} for name, text in shared_files()}
-    return {"written": {name: exact.count(text) for name, text in texts().items()}, "shared": dict(shared)}
+    written, odd = ({name: exact.count(text) for name, text in some.items()} for some in (texts(), odd_texts()))
+    return {"written": dict(written), "odd": dict(odd), "shared": dict(shared)}
 
 
 def exact_counter() -> ExactCounter | None:
@@ -54,9 +56,9 @@ def error(estimate: int, exact: int) -> str:
     return f"{100 * (estimate / exact - 1):+.1f}" if exact else ""
 
 
-def classes(estimate: Count, exact: dict[str, int]) -> list[tuple[object, ...]]:
+def classes(estimate: Count, exact: dict[str, int], written: Mapping[str, str]) -> list[tuple[object, ...]]:
     """Return a row for each text this project wrote."""
-    return [(name, exact[name], estimate(text), error(estimate(text), exact[name])) for name, text in texts().items()]
+    return [(name, exact[name], estimate(text), error(estimate(text), exact[name])) for name, text in written.items()]
 
 
 def files(counter: Counter, golden_counts: dict[str, dict[str, int]], exact: Counter | None) -> Iterator[tuple[object, ...]]:
@@ -132,7 +134,9 @@ def main() -> None:
         golden().write_text(json.dumps(counted(exact or ExactCounter()), indent=1) + "\n", encoding="utf-8")
     known = json.loads(golden().read_text(encoding="utf-8"))
     counter = ClassAwareCounter()
-    report("classes of text", ("text", "exact", "estimate", "error %"), classes(counter.count, known["written"]), file=_beside(given.json, "classes"))
+    report("classes of text", ("text", "exact", "estimate", "error %"), classes(counter.count, known["written"], texts()), file=_beside(given.json, "classes"))
+    print()
+    report("odd texts", ("text", "exact", "estimate", "error %"), classes(counter.count, known["odd"], odd_texts()), file=_beside(given.json, "odd"))
     print()
     headings = ("file", "exact", "error %", "turns", "error %", *(f"lowest {size // 1_000}k %" for size in WINDOWS))
     report("files", headings, list(files(counter, known["shared"], exact)), file=_beside(given.json, "files"))

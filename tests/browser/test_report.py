@@ -12,7 +12,7 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.injection import Injection
 from playhead.prompt.report.page import report_html
 from tests.browser.chromium import answer, dom
-from tests.unit.prompt.report.prompts import AllForms, compiled, talk
+from tests.unit.prompt.report.prompts import AllForms, a_round, compiled, talk
 from tests.unit.prompt.report.reading import Node, read
 from tests.unit.prompt.report.test_page import HOSTILE, everywhere
 
@@ -84,6 +84,13 @@ def test_nothing_sticks_out_at_any_width(written, text: str):
 
 def test_a_long_conversation_fits_narrow_and_wide_screens(written):
     assert answer(written(demo(budget=Budget(max_tokens=20_000))), OVERFLOW) == [0] * 5
+
+
+def test_the_line_of_a_unit_is_one_line_however_long_its_ids_are(written):
+    """A round's line is as high as that of a single message."""
+    heights = "return [...new Set(see('.unit > summary').map(one => Math.round(one.getBoundingClientRect().height)))]"
+    said = [*talk(1_000, words=1), *a_round(1)]
+    assert len(answer(written(compiled(said, budget=Budget(max_tokens=6_000))), f"for (const one of see('.stretch')) one.open = true; {heights}")) == 1
 
 
 def test_a_part_of_the_bar_leads_to_its_messages(written):

@@ -58,6 +58,9 @@ class FaultyDisk(Disk):
     def rename(self, source: str, target: str) -> None:
         self._changed("rename", lambda: Disk.rename(self, source, target))
 
+    def link(self, source: str, target: str) -> None:
+        self._changed("link", lambda: Disk.link(self, source, target))
+
     def remove(self, path: str) -> None:
         self._changed("remove", lambda: Disk.remove(self, path))
 

@@ -75,6 +75,11 @@ class PowerDisk(Disk):
         self.note("name", target, number)
         self.note("name", source, None)
 
+    def link(self, source: str, target: str) -> None:
+        super().link(source, target)
+        self._numbers[target] = self._numbers[source]
+        self.note("name", target, self._numbers[source])
+
     def remove(self, path: str) -> None:
         super().remove(path)
         self._numbers.pop(path, None)

@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from playhead.errors import StoreDamaged
-from playhead.store.file.salvage import LOST, salvage
 from playhead.store.file.store import FileTapeStore
+from playhead.store.file.upkeep.salvage import LOST, salvage
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import TAPE, TEXTS, Ear, note, tape_file, texts_in, written
 from tests.crash.naive import NaiveFile

@@ -10,7 +10,7 @@ import anyio
 
 from playhead.entry.entry import TapeEntry
 from playhead.importers.driver import import_file
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import Session, call, text

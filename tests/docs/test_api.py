@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 FUNCTIONS = "Functions"
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 CLASSES = tuple(name for name in SECTIONS if name != FUNCTIONS)
-MUST = {"Tape", "TapeQuery", "TapeContext", "Budget", "Prompt", "Plan", "Units", "WholeStore", "InMemoryTapeStore", "SQLiteTapeStore", "FileTapeStore"}
+MUST = {"Agent", "RunStream", "Tape", "Branch", "TapeQuery", "TapeContext", "Budget", "Prompt", "Plan", "Units", "WholeStore", "InMemoryTapeStore", "SQLiteTapeStore", "FileTapeStore"}
 
 
 def functions() -> tuple[str, ...]:
@@ -33,6 +33,8 @@ def members(cls: type) -> set[str]:
         own -= {field.name for field in dataclasses.fields(cls)}
     if cls.__name__ == "Tape":
         own |= {name for name in vars(playhead.Tape(playhead.InMemoryTapeStore())) if not name.startswith("_")}
+    if cls is playhead.Branch:
+        own -= members(playhead.Tape)
     if cls.__name__.endswith("TapeStore"):
         own -= members(playhead.WholeStore) - {"promises"}
     return own

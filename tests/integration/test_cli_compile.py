@@ -171,3 +171,12 @@ def test_reading_ends_where_it_is_told_to(conversation: Program):
 def test_explain_writes_a_page(conversation: Program):
     assert conversation.json("explain", "--tape", "t", "--html", "page.html")["html"] == "page.html"
     assert "Turn 29" in Path(conversation.place, "page.html").read_text(encoding="utf-8")
+
+
+def test_an_empty_tape_has_no_body_but_an_explanation(playhead: Program):
+    playhead.json("append", "--tape", "t", "--event", "e")
+    told = playhead.json("compile", "--tape", "t")
+    assert (told["payload"], told["provenance"]["sources"], told["stats"]["total"]) == (None, [], 0)
+    for words in (("compile", "--for", "anthropic"), ("compile", "--json", "--for", "openai"), ("export", "--as", "anthropic")):
+        ran = playhead.run(*words, "--tape", "t")
+        assert (ran.code, "append what the user says first" in ran.error, ran.out) == (1, True, "")

@@ -132,12 +132,13 @@ def test_what_is_on_a_tape_never_speaks_to_the_terminal(playhead: Program):
             ("show", "--tape", spoken, "--raw"),
             ("search", "red", "--tape", spoken),
             ("compile", "--tape", spoken, "--json"),
+            ("export", "--tape", spoken, "--as", "jsonl"),
             ("show", "--tape", "\x1b[31m"),
         )
     ]
     printed = "".join(ran.out + ran.err for ran in shown)
     assert "red" in printed
-    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f]", printed) == []
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", printed) == []
 
 
 def test_text_survives_a_terminal_that_cannot_show_it(playhead: Program):

@@ -169,6 +169,13 @@ def test_every_file_of_a_folder_goes_onto_a_tape_of_its_own(playhead: Program):
     again = playhead.run("import", "all", "--tape", "team")
     assert (again.code, again.error) == (0, again.error)
     assert again.error.startswith("warning: 1 file skipped") and "README.md" in again.error
+    assert "name one with --format if it is" in again.error
+
+
+def test_the_tapes_of_a_folder_begin_with_its_own_name_unless_told(playhead: Program):
+    sessions_below(playhead.place / "all")
+    assert [f["tape"] for f in playhead.run("import", "all/", "all/march/..", "--json").json["files"]] == ["all/chat", "all/march/first"] * 2
+    assert playhead.run("import", "all", "all/chat.json").code == 2
 
 
 def test_files_and_folders_are_imported_in_one_go(playhead: Program, chat: str):

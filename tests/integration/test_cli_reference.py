@@ -24,6 +24,19 @@ RUNS = {
     "compile": [("compile", "--tape", "t"), ("compile", "--tape", "t", "--for", "anthropic", "--model", "m")],
     "explain": [("explain", "--tape", "t")],
     "reset": [("reset", "--tape", "new", "--yes")],
+    "branches": [("branches",)],
+    "fork": [("fork", "t")],
+    "merge": [("merge", "t__branch__trial")],
+    "discard": [("discard", "t__branch__trial")],
+    "diff": [("diff", "t", "t__branch__trial")],
+    "recover": [("recover",)],
+    "gc": [("gc",)],
+    "rename": [("rename", "new", "newer")],
+    "copy": [("copy", "t", "copied")],
+    "follow": [("follow", "t", "--after", "0", "--count", "1")],
+    "verify": [("verify",)],
+    "salvage": [("salvage",)],
+    "backup": [("backup", "backup.db")],
     "demo": [("demo",)],
 }
 INNER = {
@@ -33,6 +46,8 @@ INNER = {
     "anchors": {"anchors": "id name date state"},
     "demo": {"compiles": "max_tokens room strategy count tokens digest", "replays": "strategy calls share breaks", "asked": "entry why"},
     "show": {"entries": "id kind payload meta date"},
+    "branches": {"branches": "tape branch parent generation at entries state owner is_gone created_at closed_at"},
+    "diff": {"added": "id kind payload meta date"},
 }
 
 
@@ -54,6 +69,8 @@ def filled(playhead: Program) -> Program:
     (playhead.place / "chat.json").write_text('[{"role": "user", "content": "Up?"}]\n')
     playhead.json("import", "chat.json", "--tape", "t")
     playhead.json("append", "--tape", "new", "x")
+    playhead.json("fork", "t", "--name", "trial")
+    playhead.json("append", "--tape", "t__branch__trial", "on the branch")
     return playhead
 
 

@@ -45,7 +45,7 @@ COMMANDS = {
 @pytest.mark.parametrize("columns", WIDTHS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_line_is_wider_than_the_terminal(filled: Program, command: str, columns: int):
-    ran = filled.on_terminal(*command.split(), *COMMANDS[command], columns=columns)
+    ran = filled.on_terminal(*command.split(), *COMMANDS[command], columns=columns, PLAYHEAD_STORE="sqlite:///tapes.db")
     assert ran.code == 0, ran.out
     wide = [line for line in uncoloured(ran.out).split("\n") if cell_len(line) > columns and not COMMAND.search(line)]
     assert wide == []

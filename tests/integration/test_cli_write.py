@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.integration.program import Program
 
 BOOTSTRAP = 2
@@ -33,6 +35,24 @@ def test_events_and_entries_are_appended_as_they_are(playhead: Program):
     assert playhead.json("append", "--tape", "t", "--event", "order.note", "--data", '{"text": "called"}')["entry"]["kind"] == "event"
     stored = playhead.json("append", "--tape", "t", "--entry", '{"kind": "invoice", "payload": {"n": 1}, "date": "2026-03-01"}')["entry"]
     assert (stored["id"], stored["kind"], stored["payload"], stored["date"]) == (2, "invoice", {"n": 1}, "2026-03-01T00:00:00.000000+00:00")
+
+
+@pytest.mark.parametrize(
+    ("option", "json", "named"),
+    [
+        ("--entry", '{"kind": "k", "payload": {}, "meta": [1]}', "meta is an object"),
+        ("--entry", '{"kind": "k", "payload": {}, "date": 7}', "date is an ISO text"),
+        ("--entry", '{"kind": "k", "payload": {}, "id": "x"}', "id is a whole number"),
+        ("--entry", '{"kind": "k", "payload": {}, "more": 1}', "no field 'more'"),
+        ("--entry", '{"kind": "k", "payload": {"a": 1, "a": 2}}', "payload.a twice"),
+        ("--data", '{"a": 1, "a": 2}', "--data has the key at a twice"),
+    ],
+)
+def test_what_would_be_dropped_is_refused(playhead: Program, option: str, json: str, named: str):
+    event = ["--event", "e"] if option == "--data" else []
+    ran = playhead.run("append", "--tape", "t", *event, option, json)
+    assert (ran.code, named in ran.error) == (1, True)
+    assert playhead.json("ls")["tapes"] == []
 
 
 def test_a_key_is_written_once(playhead: Program):
@@ -108,7 +128,8 @@ def test_search_finds_the_newest_first_and_shows_where(playhead: Program):
     for text in ("the gateway is down", "nothing here", "A GATEWAY again"):
         playhead.json("append", "--tape", "t", text)
     assert [e["id"] for e in playhead.json("search", "gateway", "--tape", "t")["entries"]] == [3, 1]
-    assert "A GATEWAY again" in playhead.run("search", "gateway", "--tape", "t", "--limit", "1").out
+    shown = playhead.run("search", "gateway", "--tape", "t", "--limit", "1").out.splitlines()
+    assert shown[0].startswith("#3 user  ") and shown[1:] == ["    A GATEWAY again"]
     none = playhead.run("search", "absent", "--tape", "t")
     assert (none.code, none.out, "holds 'absent'" in none.error) == (0, "", True)
 

@@ -1,5 +1,6 @@
 """A file is imported again: grown, rewound, edited."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.importers.driver import import_file
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import Session, a_session, call, entries, shown, text, told
@@ -187,3 +188,12 @@ async def test_a_message_put_in_before_imported_ones_is_kept_and_not_shown(tape:
     assert [str(m) for m in await tape.read_messages()] == ["a", "b", "c"]
     assert found[-1].payload == {"name": "import.late", "data": {"kind": "message", "payload": {"role": "assistant", "content": "better"}}}
     assert (await import_file(path, into=tape)).added == 0
+
+
+async def test_two_imports_at_once_add_each_entry_once_and_count_their_own(tape: Tape, tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text("".join(json.dumps({"role": ("user", "assistant")[n % 2], "content": f"{n}"}) + "\n" for n in range(1_500)))
+    reports = await asyncio.gather(*(import_file(path, into=tape) for _ in range(3)))
+    assert sum(r.added for r in reports) == 1_500
+    assert [r.added + r.known for r in reports] == [1_500] * 3
+    assert [m.text for m in await tape.read_messages()] == [f"{n}" for n in range(1_500)]

@@ -12,7 +12,7 @@ from playhead.entry.lines import dump_line, entry_to_json
 from playhead.entry.message import user
 from playhead.importers.driver import import_file
 from playhead.store.file.store import FileTapeStore
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from tests.unit.importers.sessions import a_session
@@ -160,3 +160,47 @@ async def test_a_timestamp_in_seconds_is_a_date(tmp_path: Path) -> None:
     tape = Tape(InMemoryTapeStore(), "new")
     await import_file(tmp_path / "old.jsonl", into=tape)
     assert (await entries(tape))[-1].date == "2023-11-14T22:13:20.000000+00:00"
+
+
+def line(n: int, meta: object = None, **more: object) -> str:
+    return json.dumps({"id": n, "kind": "message", "payload": {"role": "user", "content": f"{n}"}, "meta": meta or {}, "date": "2026-03-01", **more})
+
+
+async def restored(tmp_path: Path, *lines: str) -> tuple[list[tuple[str, object]], tuple[str, ...]]:
+    """Import the lines twice; return what is on the tape then, but for its first two entries, and the warnings."""
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    tape = Tape(InMemoryTapeStore(), "new")
+    first = await import_file(tmp_path / "x.jsonl", into=tape)
+    again = await import_file(tmp_path / "x.jsonl", into=tape)
+    assert (again.added, again.known, again.warnings) == (0, first.added, first.warnings)
+    return [(e.kind, e.payload.get("content") or event_name(e)) for e in (await entries(tape))[2:]], first.warnings
+
+
+@pytest.mark.parametrize("names", [({"uid": "u"}, {"uid": "u"}), ({"uid": "u", "idempotency_key": "k"}, {"uid": "v", "idempotency_key": "k"}), ({"uid": "u"}, {"uid": "v", "idempotency_key": "u"})])
+async def test_a_name_that_is_used_twice_for_different_entries_loses_none(names: tuple[object, object], tmp_path: Path) -> None:
+    found, warnings = await restored(tmp_path, line(1, names[0]), line(2, names[1]), line(3, {"uid": "w"}))
+    assert found == [("message", "1"), ("event", "playhead.conflict"), ("message", "3")]
+    assert warnings == ("line 2 has the uid or the idempotency key of an earlier line and says something else; it is kept as an event",)
+
+
+async def test_an_entry_that_stands_in_a_file_twice_is_restored_once(tmp_path: Path) -> None:
+    found, warnings = await restored(tmp_path, line(1, {"uid": "u"}), line(1, {"uid": "u"}), line(2))
+    assert found == [("message", "1"), ("message", "2")]
+    assert warnings == ("1 lines repeat an earlier line word for word and were read once",)
+
+
+@pytest.mark.parametrize("meta", [{"uid": ""}, {"uid": 7}, {"uid": ["u"]}, {"idempotency_key": 5}, {"uid": "u", "idempotency_key": ""}])
+async def test_a_name_that_no_store_takes_stops_no_import(meta: object, tmp_path: Path) -> None:
+    found, _ = await restored(tmp_path, line(1, meta), line(2, {"uid": "v"}))
+    assert found == [("event", "playhead.unknown"), ("message", "2")]
+
+
+@pytest.mark.parametrize("odd", [{"more": 1}, {"id": 1.5}, {"meta": ["a"]}, {"timestamp": 1_700_000_000}, {"~c": "00", "more": None}])
+async def test_what_no_entry_has_is_kept_beside_it(odd: dict[str, object], tmp_path: Path) -> None:
+    found, _ = await restored(tmp_path, json.dumps({**json.loads(line(1, {"uid": "u"})), **odd}))
+    assert found == [("event", "playhead.fields"), ("message", "1")]
+
+
+async def test_the_marks_of_a_store_are_no_part_of_an_entry(tmp_path: Path) -> None:
+    found, _ = await restored(tmp_path, line(1, {"uid": "u"}, **{"~b": [1, 2], "~c": "00000000"}))
+    assert found == [("message", "1")]

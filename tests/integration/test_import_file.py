@@ -12,7 +12,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import FileMissing, InvalidInput, PlayheadError, UnreadableFile
 from playhead.importers.driver import import_file
 from playhead.importers.report import Progress
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape

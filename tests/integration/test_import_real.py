@@ -11,7 +11,7 @@ import pytest
 
 from playhead.entry.message import Message
 from playhead.importers.driver import import_file
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import TapeContext, default_tape_context
 from playhead.wire import anthropic, openai_chat

@@ -12,7 +12,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.entry.message import ToolCall, assistant, tool_result_message, user
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import LAST_ANCHOR, TapeContext
 from playhead.view.pipe import pipe

@@ -14,17 +14,18 @@ from hypothesis.stateful import rule
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import NotFound, StoreDamaged
+from playhead.store.family import Kin
 from playhead.store.file import reader
 from playhead.store.file.disk import Disk
-from playhead.store.file.draft import Draft
+from playhead.store.file.family.opened import answered
 from playhead.store.file.findings import Findings
-from playhead.store.file.lines import body_of
-from playhead.store.file.opened import answered
 from playhead.store.file.place import Health, Place
-from playhead.store.file.recording import Recording
-from playhead.store.file.snapshot import Snapshot
+from playhead.store.file.record.draft import Draft
+from playhead.store.file.record.lineage import Lineage
+from playhead.store.file.record.lines import body_of
+from playhead.store.file.record.snapshot import Snapshot
+from playhead.store.file.record.tail import Tail
 from playhead.store.file.store import FileTapeStore
-from playhead.store.file.tail import Tail
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import Ear
 from tests.property.test_store_machine import TAPES, StoreMachine
@@ -84,10 +85,10 @@ def written(place: Place, history: list[TapeEntry], *, older: int, batch: int, g
     path.write_bytes(b"".join(older_line(entry, id) for id, entry in enumerate(history[:older], 1)))
     for first in range(older, len(history), batch):
         some = history[first : first + batch]
-        tail = answered(place, tape="t", question=lambda recording: recording.tail)
+        tail = answered(place, kin=Kin("t"), question=lambda recording: recording.tail)
         if not first:
             tail = Tail(generation=generation)
-        draft = Draft(tail, tape="t", stem="t", codec=None, standing=lambda key: None)
+        draft = Draft(tail, header=None, codec=None, standing=lambda key: None)
         draft.add(some, [body_of(entry) for entry in some], expected_head=None)
         with path.open("ab") as file:
             file.write(b"".join(draft.lines()[0]))
@@ -100,14 +101,14 @@ def test_a_file_answers_any_query_as_the_whole_tape_would(history: list[TapeEntr
     with tempfile.TemporaryDirectory() as directory:
         place = place_at(directory)
         written(place, history, older=older, batch=batch, generation=generation)
-        whole = answered(place, tape="t", question=lambda recording: reader.fetch(recording, TapeQuery(tape="t")))
+        whole = answered(place, kin=Kin("t"), question=lambda recording: reader.fetch(recording, TapeQuery(tape="t")))
         assert [(e.kind, e.payload, e.meta, e.date) for e in whole] == [(e.kind, e.payload, e.meta, e.date) for e in history]
         assert [e.id for e in whole] == list(range(1, len(history) + 1))
         for query in asked:
             wanted = outcome(lambda query=query: query.apply(whole))
-            found = outcome(lambda query=query: answered(place, tape="t", question=lambda recording: reader.fetch(recording, query)))
+            found = outcome(lambda query=query: answered(place, kin=Kin("t"), question=lambda recording: reader.fetch(recording, query)))
             assert found == wanted
-            number = outcome(lambda query=query: answered(place, tape="t", question=lambda recording: reader.count(recording, query)))
+            number = outcome(lambda query=query: answered(place, kin=Kin("t"), question=lambda recording: reader.count(recording, query)))
             assert number == (wanted if isinstance(wanted, str) else len(wanted))
 
 
@@ -122,10 +123,10 @@ def test_any_range_of_a_file_with_lines_of_any_length_is_found(lengths: list[int
         written(place, [TapeEntry.event("x" * length) for length in lengths], older=0, batch=13, generation=0)
         wanted = [id for id in range(1, len(lengths) + 1) if first <= id <= last]
 
-        def ranges(recording: Recording) -> tuple[list[int], list[int]]:
+        def ranges(recording: Lineage) -> tuple[list[int], list[int]]:
             return [line.id for _, line in recording.forwards(first, min(last, len(lengths)))], [line.id for _, line in recording.backwards(first, min(last, len(lengths)))]
 
-        assert answered(place, tape="t", question=ranges) == (wanted, wanted[::-1])
+        assert answered(place, kin=Kin("t"), question=ranges) == (wanted, wanted[::-1])
 
 
 @given(st.binary(max_size=200), st.integers(0, 200))
@@ -161,7 +162,7 @@ def test_any_bytes_in_place_of_a_tape_raise_typed_errors_or_are_passed_over(fron
         path.write_bytes(front + content)
         for query in (TapeQuery(tape="t"), TapeQuery(tape="t").newest_first().limit(2), TapeQuery(tape="t").last_anchor()):
             try:
-                entries = answered(place, tape="t", question=lambda recording, query=query: reader.fetch(recording, query))
+                entries = answered(place, kin=Kin("t"), question=lambda recording, query=query: reader.fetch(recording, query))
             except (StoreDamaged, NotFound):
                 continue
             assert all(entry.id > 0 for entry in entries)

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, KeyConflict
 from playhead.store.adapt import adapt
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite.store import SQLiteTapeStore

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.errors import NotFound
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
 from playhead.store.sqlite import reader
-from playhead.store.sqlite.tapes import Append, Tapes
+from playhead.store.sqlite.tapes import Tapes
+from playhead.store.sqlite.work import Work, Writing
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -56,6 +57,11 @@ queries = st.builds(
 )
 
 
+def written(tapes, step):
+    (stored,) = tapes.do(Work([step]))
+    return stored
+
+
 def done(coroutine):
     """Return the result of a coroutine that never waits."""
     try:
@@ -79,9 +85,9 @@ def test_every_store_returns_what_apply_keeps(tape, batch, asked):
     with closing(fresh()) as connection:
         writer = Tapes(connection)
         for start in range(0, len(tape), batch):
-            work = Append("t", tape[start : start + batch], [e.meta for e in tape[start : start + batch]], None)
+            work = Writing("t", tape[start : start + batch], [e.meta for e in tape[start : start + batch]], None)
             work.prepare()
-            assert list(writer.do(work)) == list(done(memory.append_many("t", work.entries)))
+            assert list(written(writer, work)) == list(done(memory.append_many("t", work.entries)))
         whole = reader.fetch(connection, TapeQuery(tape="t"))
         assert [replace(e, id=0) for e in whole] == tape
         for query in asked:
@@ -98,9 +104,9 @@ def test_every_store_returns_what_apply_keeps(tape, batch, asked):
 def test_every_store_finds_the_first_entry_of_a_uid(tape, picks):
     memory = InMemoryTapeStore()
     with closing(fresh()) as connection:
-        work = Append("t", tape, [e.meta for e in tape], None)
+        work = Writing("t", tape, [e.meta for e in tape], None)
         work.prepare()
-        stored = Tapes(connection).do(work)
+        stored = written(Tapes(connection), work)
         done(memory.append_many("t", tape))
         uids = [tape[i % len(tape)].uid for i in picks if tape] + ["unknown"]
         first = {e.uid: e for e in reversed(stored)}

@@ -45,6 +45,18 @@ def of_the_blocking_half(budget: ph.Budget) -> None:
         tape.anchors(limit="5")  # type: ignore[arg-type]
 
 
+async def of_models() -> None:
+    async with ph.get_model("openai:gpt-5-mini", api_key="k", context_limit=8_000) as model:
+        request = ph.ModelRequest(messages=(ph.user("hi"),), tools=(ph.ToolSpec(name="t", description="", parameters={}),))
+        assert_type(await model.complete(request), ph.Reply)
+        async with model.stream(request) as events:
+            async for event in events:
+                assert_type(event, ph.TextDelta | ph.ReasoningDelta | ph.CallReady | ph.Reply)
+    scripted: ph.Model = ph.testing.ScriptedModel(["Yes.", ph.testing.call("look", at=3), ["a", ph.ModelUnavailable("Busy.")], lambda asked: asked.messages[0].text])
+    assert_type(scripted.context_limit, int | None)
+    ph.testing.ScriptedModel([3])  # type: ignore[list-item]
+
+
 class LastTen:
     def plan(self, units: ph.Units, *, budget: ph.Budget, state: object) -> ph.Plan:
         assert_type(units[-10:], tuple[ph.Unit, ...])
@@ -72,3 +84,19 @@ strategy: ph.Strategy = LastTen()
 store: ph.TapeStore = ListStore()
 tape = ph.Tape(ListStore(), "t", context=ph.TapeContext(anchor=None, select=select))
 ph.Tapes  # type: ignore[attr-defined]  # noqa: B018 - a misspelt name is found
+
+
+def of_tools() -> None:
+    @ph.tool
+    def bare(n: int) -> int:
+        return n
+
+    @ph.tool(context=True, timeout=5)
+    async def with_arguments(n: int, *, context: ph.ToolContext) -> int:
+        return n
+
+    assert_type(bare, ph.Tool)
+    assert_type(with_arguments, ph.Tool)
+    assert_type(ph.tool(len, name="size"), ph.Tool)
+    assert_type(ph.tape_tools(), tuple[ph.Tool, ...])
+    assert_type(ph.result_content(ph.content_result("seen", ph.Media(kind="image", url="https://example.org"))), tuple[ph.Text | ph.Media, ...])

@@ -16,29 +16,38 @@ import playhead as ph
 from playhead import clock, sync
 from playhead.importers import driver
 from playhead.prompt import compile as compiler
-from playhead.store.query import TapeQuery
+from playhead.store.query import PAGE, TapeQuery
 from playhead.tape import tape as tapes
 
 AWAITED_ONLY = {"__aenter__", "__aexit__"}
 OF_VALUES = {"all", "admits", "apply", "__aiter__"}
 
 
+RETURNS = {
+    "fork_tape": "AbstractContextManager[Branch]",
+    "lock": "AbstractContextManager[None]",
+    "lease": "AbstractContextManager[Tape]",
+    "follow": "Iterator[TapeEntry]",
+}
+
+
 def public_methods(kind: type) -> dict[str, object]:
-    """Return the methods a class defines that users call."""
-    return {name: value for name, value in vars(kind).items() if inspect.isfunction(value) and (not name.startswith("_") or name == "__init__")}
+    """Return the methods of a class that users call."""
+    members = {name: getattr(kind, name) for name in dir(kind)}
+    return {name: value for name, value in members.items() if inspect.isfunction(value) and (not name.startswith("_") or name == "__init__")}
 
 
-@pytest.mark.parametrize("name", sorted(public_methods(tapes.Tape)))
-def test_every_method_of_a_tape_has_a_twin_with_the_same_signature(name: str):
-    twin, method = getattr(sync.Tape, name), getattr(tapes.Tape, name)
+@pytest.mark.parametrize("name", sorted(public_methods(tapes.Branch)))
+def test_every_method_of_a_tape_and_a_branch_has_a_twin_with_the_same_signature(name: str):
+    twin, method = getattr(sync.Branch, name), getattr(tapes.Branch, name)
     assert list(inspect.signature(twin).parameters.values())[1:] == list(inspect.signature(method).parameters.values())[1:]
     if name not in ("__init__", "query"):
-        assert inspect.signature(twin).return_annotation == inspect.signature(method).return_annotation
+        assert inspect.signature(twin).return_annotation == RETURNS.get(name, inspect.signature(method).return_annotation)
     assert not inspect.iscoroutinefunction(twin)
-    assert (inspect.getdoc(twin) or "").partition("\n")[0] == (inspect.getdoc(method) or "").partition("\n")[0]
+    assert (inspect.getdoc(twin) or "").partition("\n")[0] == (inspect.getdoc(method) or "").replace("an `async", "a `async").replace("async with", "with").partition("\n")[0]
 
 
-@pytest.mark.parametrize("name", sorted(n for n, v in vars(tapes.Tape).items() if isinstance(v, property)))
+@pytest.mark.parametrize("name", sorted(n for n in dir(tapes.Tape) if isinstance(getattr(tapes.Tape, n), property)))
 def test_every_property_of_a_tape_has_a_twin(name: str):
     assert isinstance(vars(sync.Tape)[name], property)
 
@@ -48,7 +57,9 @@ def test_every_filter_of_a_query_has_a_twin_with_the_same_signature(name: str):
     assert inspect.signature(getattr(sync.TapeQuery, name)) == inspect.signature(getattr(TapeQuery, name))
 
 
-@pytest.mark.parametrize(("twin", "function"), [(sync.compile, compiler.compile), (sync.import_file, driver.import_file), (sync.open_tape, tapes.open_tape)])
+@pytest.mark.parametrize(
+    ("twin", "function"), [(sync.compile, compiler.compile), (sync.import_file, driver.import_file), *((getattr(sync, name), getattr(tapes, name)) for name in ("open_tape", "diff", "copy_tape"))]
+)
 def test_every_function_has_a_twin_with_the_same_signature(twin: object, function: object):
     assert inspect.signature(twin) == inspect.signature(function)
 
@@ -72,13 +83,13 @@ def test_a_tape_is_written_queried_and_compiled_without_await(tape: sync.Tape):
 
 
 def test_iterating_a_query_reads_past_one_page(tape: sync.Tape):
-    tape.append_many([ph.user(str(i)) for i in range(sync.queries.PAGE + 5)])
+    tape.append_many([ph.user(str(i)) for i in range(PAGE + 5)])
     ids = []
     for entry in tape.query():
         ids.append(entry.id)
-        if entry.id == sync.queries.PAGE + 2:
+        if entry.id == PAGE + 2:
             break
-    assert ids == list(range(1, sync.queries.PAGE + 3))
+    assert ids == list(range(1, PAGE + 3))
 
 
 def test_a_handle_of_another_view_is_a_blocking_one_too(tape: sync.Tape):
@@ -159,3 +170,40 @@ def test_a_program_that_forgets_to_close_ends_quietly_and_keeps_what_it_wrote(tm
     assert (result.returncode, result.stderr) == (0, "")
     with sync.open_tape(url, "t") as tape:
         assert [e.payload["content"] for e in tape.query()] == ["kept"]
+
+
+def test_branches_sidecars_and_leases_work_without_await(tape: sync.Tape):
+    tape.append(ph.user("one"))
+    tape.mount(ph.TapeSidecar("spill"))
+    with tape.fork_tape() as branch:
+        assert isinstance(branch, sync.Branch)
+        branch.append(ph.user("two"))
+        branch.sidecar("spill").append_event("kept")
+        assert [e.kind for e in branch.delta()] == ["message"]
+    trial = tape.fork(1, name="trial")
+    assert trial.record().parent == "t"
+    trial.append(ph.user("other"))
+    assert [e.id for e in sync.diff(tape, trial).added] == [2]
+    trial.discard()
+    assert tape.gc() == ["t__branch__trial"]
+    with tape.lock(), tape.lease(5) as held:
+        held.append(ph.user("three"))
+    assert [e.payload["content"] for e in tape.query().kinds("message")] == ["one", "two", "three"]
+    assert [e.payload["name"] for e in tape.sidecar("spill").query()] == ["kept"]
+    assert sync.copy_tape(tape, "copy").rename("copied").name == "copied"
+
+
+def test_following_without_await_yields_what_another_thread_appends(tape: sync.Tape):
+    entries = tape.follow("me", after=0, pause=0.01)
+    tape.append(ph.user("one"))
+    assert next(entries).payload["content"] == "one"
+    threading.Thread(target=tape.append, args=(ph.user("two"),)).start()
+    assert next(entries).payload["content"] == "two"
+    entries.close()
+
+
+def test_an_exception_leaves_a_blocking_fork_as_it_was_raised(tape: sync.Tape):
+    with pytest.raises(ph.InvalidInput, match="mine"), tape.fork_tape() as branch:  # noqa: PT012 - the block is what is tested
+        branch.append(ph.user("kept"))
+        raise ph.InvalidInput("mine")
+    assert [e.payload["content"] for e in tape.query().kinds("message")] == ["kept"]

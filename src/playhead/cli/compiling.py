@@ -15,7 +15,7 @@ from playhead.cli.files import replaced
 from playhead.cli.hints import command
 from playhead.cli.layout import Column, prose, table
 from playhead.cli.output import Output, counted
-from playhead.cli.plain import one_line
+from playhead.cli.plain import REASON_MOST, short_name
 from playhead.cli.store_choice import existing_tape, viewed_tape
 from playhead.cli.transcript import message_lines
 from playhead.errors import InvalidInput
@@ -62,7 +62,8 @@ async def compile_tape(args: Namespace, out: Output) -> int:
     prompt = await compiled(args)
     if out.as_json:
         provider = args.provider or OPENAI
-        out.json({**_told(prompt), "provider": provider, "model": args.model, "spans": _spans(prompt), "provenance": _provenance(prompt), "payload": prompt.to(provider, model=args.model)})
+        payload = prompt.to(provider, model=args.model) if args.provider or prompt.messages else None
+        out.json({**_told(prompt), "provider": provider, "model": args.model, "spans": _spans(prompt), "provenance": _provenance(prompt), "payload": payload})
         return 0
     if args.provider is not None:
         out.json(prompt.to(args.provider, model=args.model))
@@ -84,7 +85,7 @@ async def explain(args: Namespace, out: Output) -> int:
         if args.why > prompt.provenance.head:
             raise InvalidInput(f"Tape '{args.tape}' ends at entry {prompt.provenance.head}; there is no entry {args.why} to tell of.")
         why = explanation.why(args.why)
-        out.json({"tape": args.tape, "entry": args.why, "why": why}) if out.as_json else out.write(f"entry {args.why}: {one_line(why)}")
+        out.json({"tape": args.tape, "entry": args.why, "why": why}) if out.as_json else out.write(f"entry {args.why}: {short_name(why, most=REASON_MOST)}")
     elif out.as_json:
         over = prompt.over_budget
         out.json({**_told(prompt), "rows": [asdict(r) for r in explanation], "over_budget": None if over is None else over.details, "html": args.html})
@@ -130,8 +131,8 @@ def _provenance(prompt: Prompt) -> dict[str, object]:
 
 def _headed(prompt: Prompt, width: int | None) -> Iterator[Text]:
     made, budget = prompt.provenance, prompt.budget
-    where = f"behind anchor '{made.anchor}'" if made.anchor else "from its first entry"
-    yield from prose(f"tape '{made.tape}' up to entry {made.head:,}, read {where}", width=width, style="bold")
+    where = f"behind anchor '{short_name(made.anchor)}'" if made.anchor else "from its first entry"
+    yield from prose(f"tape '{made.tape}' up to entry {made.head}, read {where}", width=width, style="bold")
     room = f"{budget.room:,} tokens for the prompt and {budget.reserve_for_response:,} for the answer"
     yield from prose(f"{made.strategy}, {room}, counted by {prompt.stats.counter}", width=width)
     yield Text("")
@@ -162,7 +163,7 @@ def condensed(rows: Sequence[Row]) -> list[Row]:
 
 
 def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
-    return row.form, told_entries(row), f"{row.count:,}" if row.count else "", told_tokens(row, spans), row.reason
+    return row.form, told_entries(row, spans), f"{row.count:,}" if row.count else "", told_tokens(row, spans), short_name(row.reason, most=REASON_MOST)
 
 
 def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
@@ -175,4 +176,5 @@ def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
     omitted = [s for s in prompt.plan.spans if not s.is_shown]
     unread = sum(s.count for s in omitted if s.tokens is None)
     left_out = " and ".join([f"{prompt.stats.omitted:,} tokens"] * bool(prompt.stats.omitted) + [f"{counted(unread, 'entry')} not read (?)"] * bool(unread))
-    yield from prose(f"{used:,} of {room:,} tokens, {used / room:.0%}" + (f"; left out: {left_out}" if left_out else ""), width=width)
+    share = "<1" if 0 < 100 * used < room else 100 * used // room
+    yield from prose(f"{used:,} of {room:,} tokens, {share}%" + (f"; left out: {left_out}" if left_out else ""), width=width)

@@ -18,7 +18,7 @@ from playhead.entry.lines import dump_line, entry_to_json
 from playhead.store.query import TapeQuery
 from playhead.tape.tape import Tape
 from playhead.view.projection import DEFAULT
-from playhead.wire.providers import format_of
+from playhead.wire.providers import request_body
 
 JSONL, MARKDOWN = "jsonl", "markdown"
 SAID = replace(DEFAULT, name="export", shown=DEFAULT.shown - {ANCHOR})
@@ -88,7 +88,7 @@ async def _payload(tape: Tape, args: Namespace) -> dict[str, Any]:
     """Return the conversation as a provider's body: what was said, without the marks that anchors leave in a view."""
     said = tape.with_context(replace(tape.context, select=SAID))
     messages = [m for unit in await said.read() for m in unit.messages]
-    return format_of(args.form).dump(messages, model=args.model)
+    return request_body(args.form, messages, model=args.model)
 
 
 def _plain_text(body: bytes) -> bytes:

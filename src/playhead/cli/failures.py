@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Mapping
 
+from playhead.cli.arguments import UsageError
 from playhead.cli.hints import command
 from playhead.cli.output import Output
-from playhead.cli.parser import UsageError
 from playhead.cli.plain import plain_json
 from playhead.entry import codec
-from playhead.errors import AnchorNotFound, InvalidInput, OverBudgetError, PlayheadError, StoreUnavailable, UnreadableFile
+from playhead.errors import AnchorNotFound, BranchNotFound, InvalidInput, OverBudgetError, PlayheadError, StoreUnavailable, UnreadableFile
 
 DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
+
+FOLLOW = "follow"
+"""The command that an interrupt is the usual end of."""
+
+_SALVAGE = re.compile(r"playhead\.salvage\((?:'[^']*'|\"[^\"]*\")\)")
 
 TRACEBACK = "PLAYHEAD_TRACEBACK"
 SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
     UnreadableFile: ((" with format=", " with --format"),),
     OverBudgetError: (("raise max_tokens, lower the reserve", "raise --max-tokens, lower --reserve"),),
+    BranchNotFound: (("fork one with tape.fork(), or list those that are there with tape.branches()", "`playhead branches` lists those there are"),),
     InvalidInput: (("max_tokens", "--max-tokens"), ("reserve_for_response", "--reserve")),
 }
 """What the library calls its arguments, and what they are called on the command line."""
@@ -34,7 +41,8 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
         _let_go_of_stdout()
         return UNREAD
     if isinstance(failure, KeyboardInterrupt):
-        _say("interrupted", "Interrupted; what was written so far is kept.", {}, out)
+        if args is None or args.command != FOLLOW:
+            _say("interrupted", "Interrupted; what was written so far is kept.", {}, out)
         return INTERRUPTED
     if isinstance(failure, UsageError):
         _say("usage", f"{failure}; see {failure.command} --help", {"command": failure.command}, out)
@@ -42,7 +50,8 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
     error = _told(failure)
     if os.environ.get(TRACEBACK, "0") != "0":
         traceback.print_exception(failure)
-    _say(error.kind, _spoken(error) + _advice(error, args), error.details, out)
+    message = _SALVAGE.sub(lambda _: command("salvage", Namespace(store=getattr(args, "store", None))), spoken(error.message, kind=type(error)))
+    _say(error.kind, message + _advice(error, args), error.details, out)
     return FAILED
 
 
@@ -54,10 +63,9 @@ def _say(kind: str, message: str, details: dict[str, object], out: Output) -> No
         out.note(f"error: {message}")
 
 
-def _spoken(error: PlayheadError) -> str:
-    """Return an error's message with the options' names for the library's arguments."""
-    message = error.message
-    for called, option in next((words for kind, words in SPOKEN.items() if isinstance(error, kind)), ()):
+def spoken(message: str, *, kind: type[PlayheadError]) -> str:
+    """Return what an error of a kind says, with the options' names for the library's arguments."""
+    for called, option in next((words for known, words in SPOKEN.items() if issubclass(kind, known)), ()):
         message = message.replace(called, option)
     return message
 

@@ -9,23 +9,28 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from playhead.cli.failures import spoken
 from playhead.cli.hints import command
 from playhead.cli.output import Output, counted, listed
 from playhead.cli.plain import one_line
 from playhead.cli.store_choice import written_store
-from playhead.errors import FileMissing, UnreadableFile
+from playhead.errors import FileMissing, StoreError, UnreadableFile
 from playhead.importers.detect import checked_format
 from playhead.importers.driver import import_file
 from playhead.importers.folder import files_below, places_of
 from playhead.importers.report import ImportReport, Progress
 from playhead.store.protocol import WholeStore
-from playhead.tape.tape import Tape, tape_name
+from playhead.tape.handle import tape_name
+from playhead.tape.tape import Tape
 
 NAMED = 5
 """How many warnings are printed, and how many unreadable lines or skipped files one of them names."""
 
 CONVERSATION = "conversation/"
 """How the anchors of a file's conversations are called."""
+
+BEGINNING = 2
+"""How many entries a tape begins with: the anchor and its event. Of more, another import has written some meanwhile."""
 
 LONG = 8 << 20
 """From which size, in bytes, a file's import shows a progress bar."""
@@ -80,11 +85,10 @@ async def import_files(args: Namespace, out: Output) -> int:
 def _wanted(args: Namespace) -> Iterator[Wanted]:
     """Yield the files in order: those named, those in the folders named, and those in the places of tools."""
     for file in args.files:
-        tape_name(args.tape)
         if Path(file).is_dir():
-            yield from _in_folder(Path(file), args.tape)
+            yield from _in_folder(Path(file), tape_name(Path(file).resolve().name or "/" if args.tape is None else args.tape))
         else:
-            yield Wanted(file=file, tape=args.tape)
+            yield Wanted(file=file, tape=tape_name(args.tape))
     for tool in dict.fromkeys(args.tools or ()):
         for place in places_of(tool, environment=os.environ, home=Path("~").expanduser()):
             yield from _in_folder(place, tool if args.tape is None else args.tape)
@@ -103,8 +107,11 @@ async def _import(wanted: Wanted, args: Namespace, store: WholeStore, done: Done
         except (UnreadableFile, FileMissing) as exc:
             if not wanted.in_folder or getattr(exc, "line", None) is not None:
                 raise
-            done.skipped.append((wanted.file, exc.why))
+            done.skipped.append((wanted.file, spoken(exc.why, kind=UnreadableFile)))
             return
+        except StoreError:
+            await _tell_rest(wanted, tape, before, out)
+            raise
     done.imported.append(Imported(file=wanted.file, tape=wanted.tape, report=report, before=before, entries=(await tape.head()).id))
     _tell(done.imported[-1], out)
     if report.conversations > 1 and not out.as_json:
@@ -125,10 +132,18 @@ def _tell(imported: Imported, out: Output) -> None:
         out.warn(one_line(f"{file}: {lines} could not be read and {'is' if len(report.unreadable) == 1 else 'are'} kept raw"))
 
 
+async def _tell_rest(wanted: Wanted, tape: Tape, before: int, out: Output) -> None:
+    """Say what an import that the store ended has left on the tape."""
+    with suppress(StoreError):
+        written = (await tape.head()).id - before
+        if written > 0 and not out.as_json:
+            out.note(one_line(f"{wanted.file}: {counted(written, 'entry')} stand on tape '{wanted.tape}' by now; importing the file again adds the rest"))
+
+
 def _beginning(imported: Imported) -> str:
     """Return what an import left on an empty tape besides the file's entries."""
     more = imported.entries - imported.before - imported.report.added
-    return f", behind the anchor it starts with ({counted(more, 'entry')})" if not imported.before and more > 0 else ""
+    return f", behind the anchor it starts with ({counted(more, 'entry')})" if not imported.before and 0 < more <= BEGINNING else ""
 
 
 async def _in_view(tape: Tape, imported: Imported, args: Namespace) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.text import Text
 
-from playhead.cli.plain import one_line
+from playhead.cli.plain import one_line, plain
 
 _WORDS = re.compile(r"\s*\S+|\s+")
 BETWEEN = 2
@@ -67,18 +67,19 @@ def cut(text: str, *, width: int) -> str:
 class Column:
     """A column of a table: its heading, on which side its cells stand, and how wide they may get.
 
-    The last column is wrapped in what is left of the width, or cut to it where `is_cut`.
+    The last column is wrapped in what is left of the width, or cut to it where `is_cut`. `is_tree` keeps the spaces that indent a cell.
     """
 
     heading: str
     is_number: bool = False
     most: int | None = None
     is_cut: bool = False
+    is_tree: bool = False
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, width: int | None, styles: Sequence[str] = ()) -> Iterator[Text]:
     """Yield a table's lines, columns as wide as their cells; `styles` colours the first cell of each row."""
-    cells = [[one_line(cell) if c.most is None else cut(cell, width=c.most) for c, cell in zip(columns, row, strict=True)] for row in rows]
+    cells = [[_cell(c, cell) for c, cell in zip(columns, row, strict=True)] for row in rows]
     sizes = [max(cell_len(cell) for cell in (c.heading, *(row[i] for row in cells))) for i, c in enumerate(columns[:-1])]
     before = sum(sizes) + BETWEEN * len(sizes)
     left = None if width is None else max(LEAST, width - before)
@@ -92,6 +93,12 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, width: in
         yield line
         for rest in more:
             yield Text(" " * before + rest)
+
+
+def _cell(column: Column, text: str) -> str:
+    if column.is_tree:
+        return plain(text)
+    return one_line(text) if column.most is None else cut(text, width=column.most)
 
 
 def _row(cells: Sequence[str], columns: Sequence[Column], sizes: Sequence[int]) -> str:

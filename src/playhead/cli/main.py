@@ -7,7 +7,8 @@ from argparse import Namespace
 from collections.abc import Coroutine, Sequence
 from importlib import import_module
 
-from playhead.cli.parser import COMMANDS, UsageError, build_parser, parse
+from playhead.cli.arguments import UsageError
+from playhead.cli.parser import COMMANDS, build_parser, parse
 
 
 def main(argv: Sequence[str] | None = None) -> int:

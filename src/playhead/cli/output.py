@@ -25,7 +25,7 @@ UNBOUNDED = 100_000
 USUAL = 80
 BATCH = 1 << 16
 PLAINER = "playhead-plainer"
-SIGNS = {"→": "->", "←": "<-", "…": "...", "·": ".", "█": "#", "▓": "=", "▒": "-", "◆": "+"}
+SIGNS = {"→": "->", "←": "<-", "…": "...", "·": ".", "█": "#", "▓": "=", "▒": "-", "◆": "+", "├": "|", "└": "`", "│": "|", "─": "-"}
 """What stands for our own signs where the encoding has none of them."""
 
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+import os
+from collections.abc import Sequence
+
+from playhead.cli.arguments import Command, Parser, UsageError, filled, number, spoken
+from playhead.cli.branch_arguments import BRANCH_COMMANDS
+from playhead.cli.upkeep_arguments import UPKEEP_COMMANDS
 
 STRATEGIES = ("passthrough", "windowed")
 PROVIDERS = ("openai", "openai-responses", "anthropic")
 FORMS = ("jsonl", "markdown", *PROVIDERS)
-DIGITS = 15
-"""How long a number may be: within what a store takes as an entry's id."""
-
 ROLES = ("user", "assistant", "system")
 SHOWN = 50
 """How many entries `show` prints where nothing says which."""
@@ -40,37 +40,6 @@ why), 2 the command line was not understood, 130 interrupted."""
 ABOUT = "Keep everything that happened on a tape, and compile from it what a model should see."
 
 
-class UsageError(Exception):
-    """A command line cannot be understood; `command` is the part of it that was, such as `playhead show`."""
-
-    def __init__(self, message: str, *, command: str) -> None:
-        super().__init__(message)
-        self.command = command
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that raises UsageError instead of writing several lines and ending the program."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise UsageError."""
-        raise UsageError(message, command=self.prog)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """One command: what it says of itself, its arguments, and the module and function that run it.
-
-    `fault` says what is wrong with arguments that do not go together.
-    """
-
-    name: str
-    about: str
-    module: str
-    function: str
-    add: Callable[[Parser], None]
-    fault: Callable[[argparse.Namespace], str | None] = lambda _: None
-
-
 def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(prog="playhead", description=ABOUT, epilog=STORES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
@@ -79,7 +48,9 @@ def build_parser() -> Parser:
     for command in COMMANDS.values():
         sub = commands.add_parser(command.name, help=command.about, description=command.about[0].upper() + command.about[1:] + ".", allow_abbrev=False)
         command.add(sub)
-        sub.add_argument("--store", metavar="URL", type=_spoken, help="where tapes are kept: sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY")
+        sub.add_argument("--store", metavar="URL", type=spoken, help="where tapes are kept: sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY")
+        if command.reads:
+            sub.add_argument("--read-only", action="store_true", help="open the store without writing, locking or mending anything, as on a read-only disk")
         sub.add_argument("--json", action="store_true", help="print one JSON object instead of text; errors too, on stderr")
     return parser
 
@@ -98,76 +69,52 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return args
 
 
-def _spoken(text: str) -> str:
-    """Return an argument as it is; bytes that were no text in the terminal's encoding are refused."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(f"{text.encode(errors='surrogateescape')!r} is no text in this terminal's encoding; give it as UTF-8") from None
-    return text
-
-
-def _filled(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError("a path is needed, not an empty text")
-    return text
-
-
-def _number(*, least: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        digits = text.replace("_", "").replace(",", "")
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= DIGITS and int(digits) >= least):
-            raise argparse.ArgumentTypeError(f"a whole number from {least} is needed, not '{text}'")
-        return int(digits)
-
-    return read
-
-
 def _tape(parser: Parser) -> None:
-    parser.add_argument("--tape", metavar="NAME", required=True, type=_spoken, help="the tape; any text is a name")
+    parser.add_argument("--tape", metavar="NAME", required=True, type=spoken, help="the tape; any text is a name")
 
 
 def _kinds(parser: Parser) -> None:
     parser.add_argument(
-        "--kind", metavar="K", dest="kinds", action="extend", nargs="+", default=[], type=_spoken, help="only entries of these kinds: message, tool_call, tool_result, anchor, event, ..."
+        "--kind", metavar="K", dest="kinds", action="extend", nargs="+", default=[], type=spoken, help="only entries of these kinds: message, tool_call, tool_result, anchor, event, ..."
     )
 
 
 def _add_import(parser: Parser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="*", type=_filled, help="a recorded conversation, or a folder of such")
-    parser.add_argument("--tape", metavar="NAME", type=_spoken, help="the tape; for a folder, what the names of the tapes of its files begin with")
+    parser.add_argument("files", metavar="FILE", nargs="*", type=filled, help="a recorded conversation, or a folder of such")
+    parser.add_argument("--tape", metavar="NAME", type=spoken, help="the tape; for a folder, what the names of the tapes of its files begin with (default: its own name)")
     parser.add_argument("--claude-code", dest="tools", action="append_const", const="claude-code", help="every session that Claude Code keeps, each onto a tape of its own")
     parser.add_argument("--codex", dest="tools", action="append_const", const="codex", help="every session that Codex keeps, each onto a tape of its own")
-    parser.add_argument("--format", default="auto", type=_spoken, help="what the files are: auto (default), claude-code, openai-chat, ...; a name that is none lists all")
+    parser.add_argument("--format", default="auto", type=spoken, help="what the files are: auto (default), claude-code, openai-chat, ...; a name that is none lists all")
     parser.add_argument("--strict", action="store_true", help="write nothing and exit with 1 where a line cannot be read (else it is kept raw, with a warning)")
 
 
 def _import_fault(args: argparse.Namespace) -> str | None:
     if not args.files and not args.tools:
         return "name a FILE or a folder, or give --claude-code or --codex"
-    return "the following arguments are required: --tape" if args.files and args.tape is None else None
+    is_named = args.tape is not None or all(map(os.path.isdir, args.files))
+    return None if is_named else "the following arguments are required: --tape"
 
 
 def _add_append(parser: Parser) -> None:
     _tape(parser)
-    parser.add_argument("text", metavar="TEXT", nargs="?", type=_spoken, help="what was said; - or nothing reads it from standard input")
+    parser.add_argument("text", metavar="TEXT", nargs="?", type=spoken, help="what was said; - or nothing reads it from standard input")
     parser.add_argument("--role", choices=ROLES, help="who said TEXT (default: user)")
-    parser.add_argument("--event", metavar="NAME", type=_spoken, help="append an event of that name instead of a message")
-    parser.add_argument("--data", metavar="JSON", type=_spoken, help="what the event holds; - reads it from standard input")
-    parser.add_argument("--entry", metavar="JSON", type=_spoken, help="append this entry, an object with kind and payload; - reads it from standard input")
-    parser.add_argument("--key", metavar="K", type=_spoken, help="append at most once: the same key again returns the entry that stands")
+    parser.add_argument("--event", metavar="NAME", type=spoken, help="append an event of that name instead of a message")
+    parser.add_argument("--data", metavar="JSON", type=spoken, help="what the event holds; - reads it from standard input")
+    parser.add_argument("--entry", metavar="JSON", type=spoken, help="append this entry, an object with kind and payload; - reads it from standard input")
+    parser.add_argument("--key", metavar="K", type=spoken, help="append at most once: the same key again returns the entry that stands")
 
 
 def _add_handoff(parser: Parser) -> None:
-    parser.add_argument("name", metavar="NAME", type=_spoken, help="what the anchor is called")
+    parser.add_argument("name", metavar="NAME", type=spoken, help="what the anchor is called")
     _tape(parser)
-    parser.add_argument("--state", metavar="JSON", type=_spoken, help="an object the next phase inherits; its summary is told first; - reads it from standard input")
-    parser.add_argument("--key", metavar="K", type=_spoken, help="hand off at most once: the same key again returns the anchor that stands")
+    parser.add_argument("--state", metavar="JSON", type=spoken, help="an object the next phase inherits; its summary is told first; - reads it from standard input")
+    parser.add_argument("--key", metavar="K", type=spoken, help="hand off at most once: the same key again returns the anchor that stands")
 
 
 def _add_reset(parser: Parser) -> None:
     _tape(parser)
-    parser.add_argument("--archive", metavar="DIR", type=_filled, help="first write all entries to a new file in this directory")
+    parser.add_argument("--archive", metavar="DIR", type=filled, help="first write all entries to a new file in this directory")
     parser.add_argument("--yes", action="store_true", help="do it; without it nothing is removed")
 
 
@@ -180,11 +127,11 @@ def _add_show(parser: Parser) -> None:
     _kinds(parser)
     edge = parser.add_mutually_exclusive_group()
     edge.add_argument("--all", action="store_true", help=f"all of them; without it the text ends with a tape's last {SHOWN}")
-    edge.add_argument("--first", metavar="N", type=_number(least=1), help="only the first N")
-    edge.add_argument("--last", metavar="N", type=_number(least=1), help="only the last N")
+    edge.add_argument("--first", metavar="N", type=number(least=1), help="only the first N")
+    edge.add_argument("--last", metavar="N", type=number(least=1), help="only the last N")
     parser.add_argument("--shown", action="store_true", help="only entries that a model is shown something of, read behind the newest anchor")
     _until(parser)
-    parser.add_argument("--after", metavar="ID", type=_number(least=0), default=0, help="only entries behind this one")
+    parser.add_argument("--after", metavar="ID", type=number(least=0), default=0, help="only entries behind this one")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--full", action="store_true", help="do not shorten long texts")
     length.add_argument("--raw", action="store_true", help="print each entry as stored, a line of JSON each")
@@ -192,48 +139,48 @@ def _add_show(parser: Parser) -> None:
 
 def _add_anchors(parser: Parser) -> None:
     _tape(parser)
-    parser.add_argument("--last", metavar="N", type=_number(least=1), default=20, help="the last N anchors (default: 20)")
+    parser.add_argument("--last", metavar="N", type=number(least=1), default=20, help="the last N anchors (default: 20)")
 
 
 def _add_search(parser: Parser) -> None:
-    parser.add_argument("text", metavar="TEXT", type=_spoken, help="what to look for; upper and lower case are alike")
+    parser.add_argument("text", metavar="TEXT", type=spoken, help="what to look for; upper and lower case are alike")
     _tape(parser)
     _kinds(parser)
-    parser.add_argument("--limit", metavar="N", type=_number(least=1), default=20, help="at most N entries, the newest first (default: 20)")
+    parser.add_argument("--limit", metavar="N", type=number(least=1), default=20, help="at most N entries, the newest first (default: 20)")
 
 
 def _add_compile(parser: Parser) -> None:
     _reading(parser, anchor="last")
-    parser.add_argument("--max-tokens", metavar="N", type=_number(least=0), default=MAX_TOKENS, help=f"the model's whole window (default: {MAX_TOKENS})")
-    parser.add_argument("--reserve", metavar="M", type=_number(least=0), default=RESERVE, help=f"what of it is kept for the answer (default: {RESERVE})")
+    parser.add_argument("--max-tokens", metavar="N", type=number(least=0), default=MAX_TOKENS, help=f"the model's whole window (default: {MAX_TOKENS})")
+    parser.add_argument("--reserve", metavar="M", type=number(least=0), default=RESERVE, help=f"what of it is kept for the answer (default: {RESERVE})")
     parser.add_argument("--strategy", choices=STRATEGIES, default=STRATEGIES[0], help="how the view is made to fit (default: passthrough)")
     parser.add_argument("--for", dest="provider", choices=PROVIDERS, help="print this provider's request body")
-    parser.add_argument("--model", metavar="M", type=_spoken, help="the model it is for: tokens are counted as it does, signed reasoning goes only to the one that made it")
+    parser.add_argument("--model", metavar="M", type=spoken, help="the model it is for: tokens are counted as it does, signed reasoning goes only to the one that made it")
 
 
 def _add_explain(parser: Parser) -> None:
     _add_compile(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--why", metavar="ID", type=_number(least=1), help="say only what became of this entry, and why")
-    form.add_argument("--html", metavar="FILE", type=_filled, help="write a page that shows it to this file")
+    form.add_argument("--why", metavar="ID", type=number(least=1), help="say only what became of this entry, and why")
+    form.add_argument("--html", metavar="FILE", type=filled, help="write a page that shows it to this file")
 
 
 def _add_export(parser: Parser) -> None:
     _reading(parser, anchor="none")
     parser.add_argument("--as", dest="form", choices=FORMS, required=True, help="the form to write")
-    parser.add_argument("--model", metavar="M", type=_spoken, help="the model a provider's body is for")
-    parser.add_argument("--output", metavar="FILE", type=_filled, help="write to this file, whole or not at all (default: standard output)")
+    parser.add_argument("--model", metavar="M", type=spoken, help="the model a provider's body is for")
+    parser.add_argument("--output", metavar="FILE", type=filled, help="write to this file, whole or not at all (default: standard output)")
 
 
 def _reading(parser: Parser, *, anchor: str) -> None:
     _tape(parser)
-    parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=_spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {anchor})")
+    parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {anchor})")
     _until(parser)
-    parser.add_argument("--at", metavar="ID", type=_number(least=1), help="read the tape as it was when this entry was its last")
+    parser.add_argument("--at", metavar="ID", type=number(least=1), help="read the tape as it was when this entry was its last")
 
 
 def _until(parser: Parser) -> None:
-    parser.add_argument("--until", metavar="NAME", type=_spoken, help="read the tape as it was before the newest anchor NAME")
+    parser.add_argument("--until", metavar="NAME", type=spoken, help="read the tape as it was before the newest anchor NAME")
 
 
 def _add_info(parser: Parser) -> None:
@@ -250,15 +197,17 @@ COMMANDS = {
         Command(name="import", about="add recorded conversations to a tape", module="importing", function="import_files", add=_add_import, fault=_import_fault),
         Command(name="append", about="add one message, event or entry to a tape", module="writing", function="append", add=_add_append),
         Command(name="handoff", about="start a new phase behind an anchor with its state", module="writing", function="handoff", add=_add_handoff),
-        Command(name="ls", about="list the tapes", module="reading", function="ls", add=_add_ls),
-        Command(name="show", about="print the entries of a tape", module="showing", function="show", add=_add_show),
-        Command(name="info", about="say what a tape holds", module="reading", function="info", add=_add_info),
-        Command(name="anchors", about="list the anchors of a tape", module="reading", function="anchors", add=_add_anchors),
-        Command(name="search", about="find the entries that hold a text", module="reading", function="search", add=_add_search),
-        Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile),
-        Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain),
-        Command(name="export", about="write a tape as JSONL, Markdown or a provider's body", module="exporting", function="export", add=_add_export),
+        Command(name="ls", about="list the tapes", module="reading", function="ls", add=_add_ls, reads=True),
+        Command(name="show", about="print the entries of a tape", module="showing", function="show", add=_add_show, reads=True),
+        Command(name="info", about="say what a tape holds", module="reading", function="info", add=_add_info, reads=True),
+        Command(name="anchors", about="list the anchors of a tape", module="reading", function="anchors", add=_add_anchors, reads=True),
+        Command(name="search", about="find the entries that hold a text", module="reading", function="search", add=_add_search, reads=True),
+        Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile, reads=True),
+        Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain, reads=True),
+        Command(name="export", about="write a tape as JSONL, Markdown or a provider's body", module="exporting", function="export", add=_add_export, reads=True),
         Command(name="reset", about="remove the entries of a tape, archived first if you like", module="writing", function="reset", add=_add_reset),
+        *BRANCH_COMMANDS,
+        *UPKEEP_COMMANDS,
         Command(name="demo", about="show the main job on a long conversation made for it", module="tour", function="demo", add=_add_demo),
     )
 }

@@ -10,12 +10,13 @@ from rich.text import Text
 from playhead.cli.hints import command
 from playhead.cli.layout import Column, table
 from playhead.cli.output import Output, counted
-from playhead.cli.plain import one_line
+from playhead.cli.plain import one_line, short_name
 from playhead.cli.store_choice import chosen_store, existing_tape, is_absent, shown_url
 from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
 from playhead.entry.lines import entry_to_json
-from playhead.tape.tape import Tape, TapeInfo
+from playhead.tape.summary import TapeInfo
+from playhead.tape.tape import Tape
 
 NAME_MOST = 24
 """How much of an anchor's name stands in a table, in columns."""
@@ -58,7 +59,7 @@ async def info(args: Namespace, out: Output) -> int:
         ("first entry", moment(facts.first_date)),
         ("last entry", moment(facts.last_date)),
         ("anchors", f"{facts.anchors:,}"),
-        ("last anchor", f"{facts.last_anchor or 'none'}{since}"),
+        ("last anchor", f"{short_name(facts.last_anchor or 'none')}{since}"),
         ("last run", "none recorded" if facts.last_token_usage is None else f"{facts.last_token_usage:,} tokens{cached}"),
         ("resets", f"{generation:,}"),
     ]

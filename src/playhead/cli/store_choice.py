@@ -16,12 +16,13 @@ from playhead.errors import AnchorNotFound, InvalidInput, StoreUnavailable, Tape
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.urls import open_store
-from playhead.tape.tape import Tape, tape_name
+from playhead.tape.handle import tape_name
+from playhead.tape.tape import Tape
 from playhead.view.context import LAST_ANCHOR, AnchorChoice, default_tape_context
 from playhead.view.tokens import Counter
 
 VARIABLE = "PLAYHEAD_STORE"
-MEMORY, SQLITE = "memory:", "sqlite:"
+MEMORY, SQLITE, FILES = "memory:", "sqlite:", "file:"
 FILE = "tapes.db"
 ANCHOR_WORDS: Mapping[str, AnchorChoice] = {"last": LAST_ANCHOR, "none": None}
 
@@ -64,14 +65,20 @@ def is_absent(store: WholeStore) -> bool:
 @asynccontextmanager
 async def chosen_store(args: Namespace) -> AsyncIterator[WholeStore]:
     """Open the command's store."""
-    url = named_url(args)
+    url, is_read_only = named_url(args), getattr(args, "read_only", False)
     if url:
         _check_url(url, asked=args.command)
-    store = open_store(url) if url else SQLiteTapeStore(own_file())
+    store = open_store(_to_read(url) if is_read_only else url) if url else SQLiteTapeStore(own_file(), read_only=is_read_only)
     try:
         yield store
     finally:
         await store.aclose()
+
+
+def _to_read(url: str) -> str:
+    """Return the URL that opens a store to be read only; a bare path is one of a SQLite file."""
+    whole = url if url.startswith((SQLITE, FILES)) else f"{SQLITE}///{url}"
+    return f"{whole}{'&' if '?' in whole else '?'}mode=ro"
 
 
 def _check_url(url: str, *, asked: str) -> None:

@@ -29,7 +29,8 @@ from playhead.prompt.prompt import Prompt
 from playhead.store.protocol import IDEMPOTENCY_KEY, WholeStore
 from playhead.store.search import matches
 from playhead.store.sqlite.store import SQLiteTapeStore
-from playhead.tape.tape import Tape, entries_of
+from playhead.tape.record import entries_of
+from playhead.tape.tape import Tape
 from playhead.view.context import default_tape_context
 
 TAPE = "demo"

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 
 from rich.text import Text
 
+from playhead import clock
 from playhead.cli.layout import wrapped
-from playhead.cli.plain import one_line, plain
+from playhead.cli.plain import one_line, plain, short_name
 from playhead.cli.words import entry_words, message_words, speaker
 from playhead.entry.entry import ANCHOR, ERROR, EVENT, SYSTEM, TapeEntry
 from playhead.entry.message import Message
@@ -24,6 +26,8 @@ LINES = 12
 
 BEFORE, BEHIND = 60, 140
 """Characters shown around what a search found."""
+
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 STYLES = {
     "user": "bold green",
@@ -41,9 +45,16 @@ def moment(date: str | None) -> str:
     return date[:19].replace("T", " ") if date else "-"
 
 
+def age(date: str) -> str:
+    """Return how long ago an entry's date was, in the largest unit that is full: `3 d`, `12 min`."""
+    seconds = max(0, int((clock.now() - datetime.fromisoformat(date)).total_seconds()))
+    unit, length = next(((unit, length) for unit, length in _UNITS if seconds >= length), ("s", 1))
+    return f"{seconds // length:,} {unit}"
+
+
 def head_line(entry: TapeEntry) -> Text:
     """Return the line over an entry: its id, who speaks, when."""
-    who = one_line(speaker(entry))
+    who = short_name(speaker(entry))
     return Text.assemble((f"#{entry.id}", "dim"), " ", (who, _style(who)), "  ", (moment(entry.date), "dim"))
 
 
@@ -68,7 +79,7 @@ def whole_entry_lines(entry: TapeEntry, *, width: int | None) -> Iterator[Text]:
 
 def message_lines(message: Message, *, width: int | None) -> Iterator[Text]:
     """Yield a message's lines, its text whole."""
-    who = one_line(f"{message.role} {message.name or ''}".strip())
+    who = short_name(f"{message.role} {message.name or ''}".strip())
     yield Text(who, style=_style(who))
     yield from _indented(plain(message_words(message)), width)
 
@@ -76,8 +87,9 @@ def message_lines(message: Message, *, width: int | None) -> Iterator[Text]:
 def found_lines(entry: TapeEntry, text: str, *, width: int | None) -> Iterator[Text]:
     """Yield an entry's head and what stands around the first place where it holds a text."""
     yield head_line(entry)
-    said = payload_text(entry)
-    found = re.search(re.escape(text), said, re.IGNORECASE)
+    wanted, said = re.compile(re.escape(text), re.IGNORECASE), entry_words(entry)
+    if (found := wanted.search(said)) is None:  # it is in what the head tells, or in what no reader needs
+        found = wanted.search(said := payload_text(entry))
     start, stop = found.span() if found else (0, 0)
     begin, end = max(0, start - BEFORE), stop + BEHIND
     excerpt = f"{'… ' if begin else ''}{one_line(said[begin:end])}{' …' if end < len(said) else ''}"

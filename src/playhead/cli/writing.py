@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections.abc import Coroutine
 from typing import Any
 
+from playhead.cli.arguments import UsageError
 from playhead.cli.hints import command
 from playhead.cli.output import Output, counted
-from playhead.cli.parser import UsageError
 from playhead.cli.store_choice import existing_tape, written_tape
 from playhead.entry import codec
 from playhead.entry.entry import MESSAGE, TapeEntry
@@ -17,6 +17,7 @@ from playhead.entry.lines import entry_from_json, entry_to_json
 from playhead.entry.message import Message, assistant, system, user
 from playhead.entry.payload import message_from_payload
 from playhead.errors import InvalidInput
+from playhead.importers.repeats import repeats_in
 
 STDIN = "-"
 SPEAKERS = {"user": user, "assistant": assistant, "system": system}
@@ -53,7 +54,7 @@ def _item(args: Namespace) -> Message | TapeEntry:
         return TapeEntry.event(_filled(args.event, "An event's name"), None if args.data is None else _json(args.data, "--data"))
     if args.text is None and sys.stdin is not None and sys.stdin.isatty():
         raise _misused("give TEXT, --event NAME or --entry JSON; TEXT - reads what you type")
-    text = _stdin().removesuffix("\n").removesuffix("\r") if args.text in {None, STDIN} else args.text
+    text = stdin_text().removesuffix("\n").removesuffix("\r") if args.text in {None, STDIN} else args.text
     return SPEAKERS[args.role or "user"](_filled(text, "What is said"))
 
 
@@ -109,16 +110,20 @@ async def reset(args: Namespace, out: Output) -> int:
 
 
 def _json(text: str, option: str) -> Any:
-    body = _stdin() if text == STDIN else text
+    body = stdin_text() if text == STDIN else text
     try:
-        return codec.decode(body)
+        value = codec.decode(body)
     except RecursionError as exc:
         raise InvalidInput(f"{option} nests too deeply.") from exc
     except ValueError as exc:
         raise InvalidInput(f"{option} is no JSON: {exc}; quote it for the shell, like '{{\"a\": 1}}'.") from exc
+    repeats = repeats_in(body.encode(errors="surrogatepass"))
+    if repeats:
+        raise InvalidInput(f"{option} has the key at {repeats[0].at} twice in one object; leave one of the two.")
+    return value
 
 
-def _stdin() -> str:
+def stdin_text() -> str:
     """Return all of standard input. Raises InvalidInput where it is closed or no UTF-8."""
     if sys.stdin is None:
         raise InvalidInput("Standard input is closed; there is nothing to read.")

@@ -103,7 +103,7 @@ def freeze(value: object, *, path: str = "payload") -> Any:
     """Return the frozen twin of a JSON value.
 
     Tuples become lists, surrogate pairs written as two halves become one character; what JSON cannot hold
-    (other types, NaN, infinities, keys that are no text, nesting deeper than MAX_DEPTH) raises UnstorableValue with its path.
+    (other types, NaN, infinities, keys that are no text or become equal, nesting deeper than MAX_DEPTH) raises UnstorableValue with its path.
     """
     try:
         return _freeze(value, 0)
@@ -175,6 +175,8 @@ def _freeze_items(value: Mapping[Any, Any], depth: int) -> FrozenDict:
         if isinstance(key, str):
             bad.steps.append(f".{key}")
         raise
+    if len(frozen) < len(value):
+        raise _NoJson("two keys of it are one text once halves of surrogate pairs are joined; name them apart")
     return frozen_dict(frozen)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from playhead.entry import codec
@@ -20,17 +21,30 @@ def dump_line(entry: TapeEntry) -> bytes:
 
 
 def entry_from_json(value: object) -> TapeEntry:
-    """Return the entry a JSON object describes. Raises InvalidInput where it is none."""
+    """Return the entry a JSON object describes. Raises InvalidInput where it is none, or has fields that an entry has not."""
     if not isinstance(value, dict):
         raise InvalidInput(f"An entry is a JSON object with kind and payload, not {type(value).__name__}.")
-    kind, payload, meta = value.get("kind"), value.get("payload"), value.get("meta")
+    kind, payload = value.get("kind"), value.get("payload")
     if not isinstance(kind, str) or not isinstance(payload, dict):
         raise InvalidInput("An entry is a JSON object with a text kind and an object payload.")
-    number, date = value.get("id", 0), value.get("date", "")
-    return TapeEntry(
-        number if isinstance(number, int) and not isinstance(number, bool) else 0,
-        kind,
-        payload,  # type: ignore[arg-type]
-        meta if isinstance(meta, dict) else {},  # type: ignore[arg-type]
-        date if isinstance(date, str) else "",
-    )
+    odd = next(iter(misfits(value)), None)
+    if odd in _TYPES:
+        raise InvalidInput(f"An entry's {odd} is {_TYPES[odd]}, not {value[odd]!r:.80}.")
+    if odd is not None:
+        raise InvalidInput(f"An entry has no field {odd!r:.80}, only id, kind, payload, meta and date; put it in the payload or the meta.")
+    return TapeEntry(value.get("id") or 0, kind, payload, value.get("meta") or {}, value.get("date") or "")  # type: ignore[arg-type]
+
+
+def misfits(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a JSON object no entry has: unknown fields, and an id, meta or date of another type; null stands for absent ones."""
+    return {name: field for name, field in value.items() if name not in _FIELDS or (name in _TYPES and not _fits(name, field))}
+
+
+_FIELDS = frozenset({"id", "kind", "payload", "meta", "date"})
+_TYPES = {"id": "a whole number", "meta": "an object", "date": "an ISO text"}
+
+
+def _fits(name: str, field: object) -> bool:
+    if field is None:
+        return True
+    return isinstance(field, int) and not isinstance(field, bool) if name == "id" else isinstance(field, dict if name == "meta" else str)

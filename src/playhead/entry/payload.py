@@ -6,13 +6,16 @@ docs/reference/message.md is the schema.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from playhead.entry import codec
 from playhead.entry.entry import MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
 from playhead.entry.frozen import FrozenDict, freeze, freeze_dict
 from playhead.entry.message import MEDIA_KINDS, NOTHING, ROLES, Media, MediaKind, Message, Part, ProviderItem, Role, Text, Thinking, ToolCall, ToolResult
 from playhead.errors import InvalidInput
+
+CONTENT_RESULT = "content_result"
+"""The type of a JSON object that says it is a tool's answer in parts, which stand in its `content`."""
 
 
 def part_to_json(part: Part) -> dict[str, Any]:
@@ -75,14 +78,21 @@ def part_from_json(value: object, *, path: str = "content") -> Part:
 
 
 def answer_from_json(value: object, *, path: str = "content") -> str | tuple[Text | Media | ProviderItem, ...]:
-    """Return a tool's answer: text and lists of parts as they are, any other value as its JSON text (non-ASCII kept)."""
+    """Return a tool's answer: text, lists of parts and content results as they are, any other value as its JSON text (non-ASCII kept)."""
     if isinstance(value, str):
         return value
+    if is_content_result(value):
+        return answer_from_json(value["content"], path=f"{path}.content") if value["content"] else ""
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, Mapping) and isinstance(v.get("type"), str) for v in value):
         parts = [part_from_json(v, path=f"{path}[{i}]") for i, v in enumerate(value)]
         if all(isinstance(p, (Text, Media, ProviderItem)) for p in parts):
             return tuple(cast("list[Text | Media | ProviderItem]", parts))
     return codec.encode(freeze(value, path=path)).decode()
+
+
+def is_content_result(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether a JSON value says of itself that it is a tool's answer in parts."""
+    return isinstance(value, Mapping) and value.get("type") == CONTENT_RESULT and isinstance(value.get("content"), (list, tuple))
 
 
 def _mapping(value: object) -> FrozenDict:

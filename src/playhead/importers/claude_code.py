@@ -13,6 +13,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import UnreadableFile
 from playhead.importers.claude_records import ENVELOPE, FORMAT, Record, RecordMaker, holds_more_than, text_of
 from playhead.importers.claude_shape import Shape, uuid_key
+from playhead.importers.cutting import noted_repeats
 from playhead.importers.grouping import Grouping, Step
 from playhead.importers.items import STEP, Item, Marks, Piece, short_digest
 from playhead.importers.lines import Fault, Raw, decode_value, in_chunks, in_parts, read_value
@@ -126,7 +127,7 @@ class _Reading:
 
     def steps(self, raw: Raw, record: Record, place: int, tree: Tree, branches: bytearray) -> Iterator[Step]:
         """Yield what becomes of a record."""
-        self._date = date_of(record.get("timestamp")) or self._date
+        self._date = date_of(record.get("timestamp")) or self._date or _snapshot_date(record)
         digest = short_digest(raw.body)
         id_ = self._id(record, digest)
         if id_ is None:
@@ -161,12 +162,13 @@ class _Reading:
             yield from self.unreadable(raw, value.why)
             return
         digest = short_digest(raw.body)
-        piece = self._piece(raw, self._counted(f"{self._session}:{raw.member}:", digest), digest)
+        piece = self._piece(raw, self._counted(f"{self._session}:{raw.member}:", digest), digest, value)
         yield Item(pieces=(piece,), make=partial(_event, self._origin, "claude_code.document", {str(raw.member): value}))
 
     def _piece(self, raw: Raw, id_: str, digest: bytes, value: Any = None) -> Piece:
         self._numbers += 1
-        return Piece(number=self._numbers - 1, line=raw.line, id=id_, key=f"{self._prefix}{id_}", digest=digest, date=self._date, size=len(raw.body), value=value)
+        repeats = () if value is None else noted_repeats(raw, self._notes)
+        return Piece(number=self._numbers - 1, line=raw.line, id=id_, key=f"{self._prefix}{id_}", digest=digest, date=self._date, size=len(raw.body), value=value, repeats=repeats)
 
     def _id(self, record: Record, digest: bytes) -> str | None:
         """Return a name that the record keeps when the file grows, moves or is edited elsewhere; None for a repeated line.
@@ -206,6 +208,12 @@ def _record(raw: Raw, read: Callable[[bytes], Any]) -> Any:
     if isinstance(value, (Fault, dict)) or raw.member is not None:
         return value
     return Fault(f"no record but a JSON {'list' if isinstance(value, list) else 'text' if isinstance(value, str) else 'value'}")
+
+
+def _snapshot_date(record: Record) -> str:
+    """Return when the snapshot that a session begins with was taken, "" where none says so: the record itself has no date."""
+    snapshot = record.get("snapshot")
+    return date_of(snapshot.get("timestamp")) or "" if isinstance(snapshot, Mapping) else ""
 
 
 def _event(origin: Origin, name: str, data: Mapping[str, Any], pieces: tuple[Piece, ...]) -> tuple[TapeEntry, ...]:

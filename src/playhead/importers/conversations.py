@@ -17,6 +17,7 @@ from playhead.importers.dialect import Dialect, conversation_lists, stands_alone
 from playhead.importers.items import STEP, Item, Marks
 from playhead.importers.lines import CHUNK, Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin
+from playhead.importers.repeats import repeats_in
 from playhead.importers.report import Notes
 from playhead.importers.talk import Talk, Talks
 from playhead.importers.turns import Step, Turns
@@ -65,6 +66,7 @@ class Conversations:
         """
         loose = False
         due = 0
+        unread = ""
         for raw in self._raws:
             if raw.end >= due:
                 due = raw.end + STEP
@@ -75,6 +77,7 @@ class Conversations:
             if isinstance(value, Fault):
                 if strict:
                     raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
+                unread = unread or f" (line {raw.line}: {value.why})"
             elif raw.member is not None:
                 self._fields.add(raw)
             elif self._dialect.is_message(value):
@@ -85,7 +88,7 @@ class Conversations:
         self._is_one = not (loose or self.conversations) and self._dialect.is_message(self._fields.values)
         self.conversations += loose or self._is_one or stands_alone(self._dialect, self._fields.values)
         if not self.conversations:
-            raise UnreadableFile(self._path, f"nothing in it is a message or a conversation of the format {self.format}; name its format with format=")
+            raise UnreadableFile(self._path, f"nothing in it is a message or a conversation of the format {self.format}{unread}; name its format with format=")
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the items in the order they go onto the tape."""
@@ -106,7 +109,9 @@ class Conversations:
         if isinstance(value, Fault):
             yield from talks.unreadable(raw, value.why)
         elif raw.member is not None:
-            if not self._is_one and raw.member not in loose.told:
+            is_told = self._is_one or raw.member in loose.told
+            held = self._fields.raws.get(raw.member)
+            if not is_told or held is None or held.position != raw.position or repeats_in(raw.body):
                 yield from talks.beside(raw, FrozenDict({raw.member: value}), "conversation")
         elif self._dialect.is_message(value):
             yield from loose.message(raw, value, size=len(raw.body), within=raw.within)

@@ -12,7 +12,11 @@ from playhead.importers.items import Item, Piece, short_digest
 from playhead.importers.lines import Fault, Raw, in_chunks, in_parts
 from playhead.importers.origin import Origin
 from playhead.importers.places import Tally, key_of
+from playhead.importers.repeats import Repeat, repeats_in
 from playhead.importers.report import Notes
+
+LONGEST_PLACE = 100
+"""How much of a repeated key's place a warning tells, in characters."""
 
 
 class Cutter:
@@ -28,12 +32,24 @@ class Cutter:
         self._prefix = f"import:{origin.format}:"
         self._tally = Tally()
         self._numbers = 0
+        self._looked_at = -1
+        self._repeating: set[int] = set()
 
     def piece(self, raw: Raw, id_: str, digest: bytes, value: Any = None, *, size: int | None = None) -> Piece:
         """Return the next piece; `size` is what it takes of the file, all of `raw` unless told."""
         number = self.number()
         size = len(raw.body) if size is None else size
-        return Piece(number=number, line=raw.line, id=id_, key=f"{self._prefix}{id_}", digest=digest, date=self.date, size=size, value=value)
+        return Piece(number=number, line=raw.line, id=id_, key=f"{self._prefix}{id_}", digest=digest, date=self.date, size=size, value=value, repeats=self._repeats(raw, value))
+
+    def _repeats(self, raw: Raw, value: Any) -> tuple[Repeat, ...]:
+        """Return what of a line its value does not say, once for all its pieces, and note it."""
+        if value is None or raw.position == self._looked_at or raw.position in self._repeating or not raw.body:
+            return ()
+        self._looked_at = raw.position
+        repeats = noted_repeats(raw, self._notes)
+        if repeats:
+            self._repeating.add(raw.position)
+        return repeats
 
     def number(self) -> int:
         """Return the next piece's number, and count on."""
@@ -59,6 +75,15 @@ class Cutter:
             digest = short_digest(part.body)
             piece = self.piece(part, self.counted(f"{within}unreadable:{digest.hex()}"), digest)
             yield Item(pieces=(piece,), make=partial(_kept_raw, self.origin, part, why))
+
+
+def noted_repeats(raw: Raw, notes: Notes) -> tuple[Repeat, ...]:
+    """Return the members of a line that later ones of the same key replace, and warn of them."""
+    repeats = repeats_in(raw.body)
+    if repeats:
+        more = f" and {len(repeats) - 1} more" if len(repeats) > 1 else ""
+        notes.warn(f"line {raw.line} has a key twice in one object: {repeats[0].at[:LONGEST_PLACE]}{more}; the last value is read, the others are in meta.import.repeats")
+    return repeats
 
 
 def value_of(raw: Raw, read: Callable[[bytes], Any], *, lists: bool = False) -> Any:

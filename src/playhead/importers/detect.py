@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from playhead.errors import InvalidInput, UnreadableFile
@@ -20,6 +20,9 @@ AUTO = "auto"
 
 LOOKED_AT = 200
 """How many lines, or elements of a document, are looked at for a format's marks."""
+
+SOUND = 2
+"""A file whose first line is no JSON is JSON Lines where so many times as many of the next lines are objects as are none."""
 
 STRAY = 10
 """A file is of the format that has so many times the marks of any other: a stray line makes no doubt."""
@@ -49,11 +52,11 @@ class Opened:
 class _Found:
     """Whether a file is one JSON document, how many marks of which formats it bears, and else which ones it may have.
 
-    `is_sound`: all that was looked at could be read.
+    `fault` says what could not be read first, and where; None where all that was looked at could be.
     """
 
     as_document: bool
-    is_sound: bool
+    fault: str | None
     marks: Mapping[str, int]
     maybe: Collection[str]
 
@@ -97,7 +100,7 @@ def _told(found: _Found, opened: Opened) -> str:
     if not found.marks:
         known = next((name for name in FORMATS if name in found.maybe), None)
         if known is None:
-            raise UnreadableFile(path, _too_deep(opened) or f"it is in none of the formats {', '.join(FORMATS)}; name one with format= if it is")
+            raise UnreadableFile(path, _too_deep(opened) or f"it is in none of the formats {', '.join(FORMATS)}{_because(found, opened)}; name one with format= if it is")
         return known
     covered = frozenset[str]().union(*(FORMATS[name].covers for name in found.marks))
     marks = {name: found.marks[name] for name in FORMATS if name in found.marks and name not in covered}
@@ -105,6 +108,12 @@ def _told(found: _Found, opened: Opened) -> str:
     if len(formats) > 1:
         raise UnreadableFile(path, f"it bears marks of several formats, {' and '.join(formats)}; name the one to read it in with format=")
     return formats[0]
+
+
+def _because(found: _Found, opened: Opened) -> str:
+    """Return what could not be read of a file that tells of no format, where it begins like JSON."""
+    first = next(iter(LineReader(opened.file, size=opened.size)), None)
+    return f" ({found.fault})" if found.fault and first is not None and first.body.startswith((b"{", b"[")) else ""
 
 
 def _too_deep(opened: Opened) -> str | None:
@@ -117,19 +126,34 @@ def _too_deep(opened: Opened) -> str | None:
 def _found(opened: Opened) -> _Found:
     """Return what a file looks like.
 
-    A first line that is a JSON object of its own, or a list with another line behind it, makes it JSON Lines.
-    Otherwise a document's elements are asked before its lines: a line of a document may look like a record.
+    A first line that is a JSON object of its own, or a list with another line behind it, makes it JSON Lines; so do
+    lines that are objects behind a first one that cannot be read. Otherwise a document's elements are asked before its
+    lines: a line of a document may look like a record.
     """
     lines = LineReader(opened.file, size=opened.size)
-    first, second = (*islice(lines, 2), None)[:2]
+    whole = _whole(lines)
+    first, second = next(whole, None), next(whole, None)
     value = _value(first) if first is not None else None
     if isinstance(value, dict) or (isinstance(value, list) and second is not None):
+        return _looked_at(lines, as_document=False)
+    if value is None and second is not None and _are_objects(chain([second], islice(whole, LOOKED_AT))):
         return _looked_at(lines, as_document=False)
     found = _looked_at(DocumentReader(opened.file, size=opened.size, lists=_LISTS), as_document=True)
     if found.says_something:
         return found
     among_lines = _looked_at(lines, as_document=False)
-    return found if found.is_sound and not among_lines.says_something else among_lines
+    return found if found.fault is None and not among_lines.says_something else among_lines
+
+
+def _whole(raws: Iterable[Raw]) -> Iterator[Raw]:
+    """Yield one Raw for each line or element, also where it comes in parts."""
+    return (raw for raw in raws if not raw.part)
+
+
+def _are_objects(lines: Iterable[Raw]) -> bool:
+    """Tell whether most lines are objects by themselves; of a document hardly one is."""
+    counts = Counter(isinstance(_value(line), dict) for line in lines)
+    return counts[True] > 0 and counts[True] >= SOUND * counts[False]
 
 
 def _looked_at(raws: Iterable[Raw], *, as_document: bool) -> _Found:
@@ -137,15 +161,17 @@ def _looked_at(raws: Iterable[Raw], *, as_document: bool) -> _Found:
     marks: Counter[str] = Counter()
     maybe: set[str] = set()
     members: dict[str, Any] = {}
-    is_sound = True
-    for raw in islice(raws, LOOKED_AT):
-        is_sound = is_sound and raw.fault is None
-        if raw.member is not None:
-            members[raw.member] = _value(raw)
+    fault: str | None = None
+    for raw in islice(_whole(raws), LOOKED_AT):
+        value = _read(raw)
+        if isinstance(value, Fault):
+            fault = fault or f"line {raw.line}: {value.why}"
+        elif raw.member is not None:
+            members[raw.member] = value
         else:
-            _judge(_value(raw), marks, maybe)
+            _judge(value, marks, maybe)
     _judge(members, marks, maybe)
-    return _Found(as_document=as_document, is_sound=is_sound, marks=marks, maybe=maybe)
+    return _Found(as_document=as_document, fault=fault, marks=marks, maybe=maybe)
 
 
 def _judge(value: Any, marks: Counter[str], maybe: set[str]) -> None:
@@ -157,6 +183,11 @@ def _judge(value: Any, marks: Counter[str], maybe: set[str]) -> None:
             maybe.add(format.name)
 
 
+def _read(raw: Raw) -> object:
+    """Return the value of a line or an element, or why it has none."""
+    return decode_value(raw.body) if raw.fault is None else Fault(raw.fault)
+
+
 def _value(raw: Raw) -> object:
-    value = decode_value(raw.body) if raw.fault is None else None
+    value = _read(raw)
     return None if isinstance(value, Fault) else value

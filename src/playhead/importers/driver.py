@@ -11,7 +11,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from playhead.entry.entry import TapeEntry
+from playhead.entry.entry import TapeEntry, stamped
 from playhead.errors import FileMissing, KeyConflict, UnreadableFile
 from playhead.importers.detect import Opened, checked_format, source_of
 from playhead.importers.items import Item, Marks, Source
@@ -119,8 +119,10 @@ class _Import:
                 if not source.brings_anchor:
                     await self._tape.bootstrap()
                 top = (await self._tape.head()).id
+            batch = [stamped(entry) for entry in batch]
             stored = await self._tape.append_many(batch)
-            added = sum(entry.id > top for entry in stored)
+            # An entry that stands already has a uid of its own, also one that another import wrote meanwhile.
+            added = sum(entry.id > top and entry.uid == ours.uid for ours, entry in zip(batch, stored, strict=True))
             self._added += added
             self._known += len(stored) - added
             top = max(top, *(entry.id for entry in stored))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ TOOLS = (CLAUDE_CODE, CODEX)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file below a folder, and a name for it: its path from there, in `/`, without the suffix where that names it alone."""
+    """A file below a folder, and a name for it: its path from there, in `/`, without the suffix where that names no other."""
 
     path: Path
     name: str
@@ -27,12 +28,14 @@ def files_below(folder: Path) -> tuple[FoundFile, ...]:
 
     Raises FileMissing where the folder cannot be read.
     """
-    named: dict[str, Path] = {}
-    for path in sorted(_walked(folder), key=lambda p: p.relative_to(folder).parts):
-        relative = path.relative_to(folder)
-        plain = _text(relative.with_suffix("") if relative.suffix else relative)
-        named[_text(relative) if plain in named else plain] = path
-    return tuple(FoundFile(path=path, name=name) for name, path in named.items())
+    found = sorted((path.relative_to(folder) for path in _walked(folder)), key=lambda relative: relative.parts)
+    # A name is counted as that of the file without its suffix, and with it: one that is new among the files must not take over another's.
+    counts = Counter(name for relative in found for name in {_plain(relative), _text(relative)})
+    return tuple(FoundFile(path=folder / relative, name=_plain(relative) if counts[_plain(relative)] == 1 else _text(relative)) for relative in found)
+
+
+def _plain(path: Path) -> str:
+    return _text(path.with_suffix("") if path.suffix else path)
 
 
 def _text(path: Path) -> str:

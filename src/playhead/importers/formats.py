@@ -9,6 +9,7 @@ from typing import Any
 from playhead.importers import claude_code, codex_records, gemini, gemini_records, pi_records, playhead_export
 from playhead.importers.anthropic_messages import ANTHROPIC_MESSAGES
 from playhead.importers.certainty import Certainty
+from playhead.importers.claude_ai import CLAUDE_AI
 from playhead.importers.claude_code import ClaudeCode
 from playhead.importers.claude_records import FORMAT as CLAUDE_CODE
 from playhead.importers.codex import Codex
@@ -44,6 +45,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
             spoken_in(GEMINI_CONTENTS),
             spoken_in(SWE_AGENT, covers=[OPENAI_CHAT.format, ANTHROPIC_MESSAGES.format]),
             spoken_in(MINI_SWE_AGENT, covers=[OPENAI_CHAT.format, OPENAI_RESPONSES.format, ANTHROPIC_MESSAGES.format]),
+            spoken_in(CLAUDE_AI),
             spoken_in(SHAREGPT),
             spoken_in(LANGCHAIN),
             spoken_in(PYDANTIC_AI),

@@ -21,6 +21,7 @@ from playhead.importers.gemini_shape import GeminiShape, Place, replaced_by
 from playhead.importers.items import STEP, Branch, Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, read_value
 from playhead.importers.origin import Origin, date_of
+from playhead.importers.repeats import repeats_in
 from playhead.importers.report import Notes
 from playhead.importers.told import Maker, Telling, Told, begun_anew, happened, said, text_in
 
@@ -138,7 +139,7 @@ class _Reading:
     def _outdated(self, record: Mapping[str, Any]) -> Iterator[Item]:
         """Yield, as events, the earlier forms of a message that say what this one does not."""
         for raw, earlier in self._earlier.pop(text_in(record, "id"), ()):
-            if _holds(record, earlier):
+            if _holds(record, earlier) and not repeats_in(raw.body):
                 self._notes.rewritten += 1
             else:
                 yield from self.beside(raw, earlier, "rewritten")

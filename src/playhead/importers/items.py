@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any, Literal, Protocol
 
 from playhead.entry.entry import TapeEntry
+from playhead.importers.repeats import Repeat
 from playhead.importers.report import Notes
 
 Branch = Literal["main", "abandoned", "sidechain"]
@@ -22,7 +23,7 @@ class Piece:
 
     `number` counts pieces in reading order, `key` is the idempotency key an entry that begins with it gets, `id`
     its name among the pieces of one entry, `digest` that of its text; `date` is ISO text, "" where none is known;
-    `size` is in bytes.
+    `size` is in bytes; `repeats` are what of the record a later member of the same key replaces.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Piece:
     date: str
     size: int
     value: Any = None
+    repeats: tuple[Repeat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

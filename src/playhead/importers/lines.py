@@ -52,6 +52,7 @@ class Fault:
     why: str
 
 
+_TOO_LONG = "a whole number of more digits than Python reads"
 TOO_DEEP = Fault(f"nested deeper than {DEEPEST} levels")
 
 
@@ -169,7 +170,7 @@ def decode_value(body: bytes) -> Any:
     except UnicodeDecodeError as exc:
         return Fault(f"no valid UTF-8 at byte {exc.start}")
     except ValueError as exc:
-        return Fault(f"no valid JSON: {exc}")
+        return Fault(_TOO_LONG if "integer string conversion" in str(exc) else f"no valid JSON: {exc}")
     brackets = body.count(b"[") + body.count(b"{")
     return TOO_DEEP if brackets > DEEPEST and _is_deeper(value, DEEPEST) else value
 

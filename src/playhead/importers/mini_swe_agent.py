@@ -18,6 +18,7 @@ from playhead.wire import openai_chat, openai_responses
 
 FORMAT = "mini-swe-agent"
 _EXIT = "exit"
+_ANSWERED = ("object", "output", "usage", "model")
 
 
 def is_message(value: object) -> bool:
@@ -54,7 +55,8 @@ def _tell(values: tuple[Any, ...]) -> Told:
         return happened(f"mini_swe_agent.{_EXIT}", value)
     spoken = {k: v for k, v in value.items() if k != "extra"}
     if _is_answer(value):
-        return said(openai_responses.load({"output": value["output"]}, model=model), fields=noted, usage=usage, model=model)
+        fields = {**{k: v for k, v in spoken.items() if k not in _ANSWERED}, **noted}
+        return said(openai_responses.load({"output": value["output"]}, model=model), fields=fields, usage=usage, model=model)
     if is_item(value) and "type" in value:
         return said(openai_responses.load([spoken], model=model), fields=noted)
     by_model = value.get("role") == "assistant"

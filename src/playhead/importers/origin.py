@@ -46,6 +46,9 @@ class Origin:
         if len(pieces) > 1:
             fields["records"] = FrozenList([p.id for p in pieces])
             fields["lines"] = FrozenList(sorted({p.line for p in pieces}))
+        repeats = [r for p in pieces for r in p.repeats]
+        if repeats:
+            fields["repeats"] = FrozenList([FrozenDict({"at": r.at, "json": r.json}) for r in repeats])
         if branch != "main":
             fields["branch"] = branch
             more["context"] = False

@@ -17,6 +17,7 @@ from playhead.importers.lines import Fault, Raw, read_value
 from playhead.importers.origin import Origin, date_of
 from playhead.importers.pi_records import FORMAT, judge, tell, tell_compaction
 from playhead.importers.places import key_of
+from playhead.importers.repeats import repeats_in
 from playhead.importers.report import Notes
 from playhead.importers.told import Maker, text_in
 from playhead.importers.tree import BRANCHES, MAIN, Sort, Tree
@@ -91,7 +92,7 @@ class Pi:
         if record.get("type") == "compaction" and is_step:
             value = read_value(raw.body)
             if not isinstance(value, Fault):
-                self._compactions.append(_Compaction(place=len(self._tree), raw=replace(raw, body=b""), record=value, digest=short_digest(raw.body)))
+                self._compactions.append(_Compaction(place=len(self._tree), raw=raw if repeats_in(raw.body) else replace(raw, body=b""), record=value, digest=short_digest(raw.body)))
         self._tree.add(sort=Sort.PROMPT if is_step else Sort.LINK, key=_key(record, "id"), parent=_key(record, "parentId"))
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from playhead.entry.entry import ANCHOR
+from playhead.entry import codec
+from playhead.entry.entry import ANCHOR, TapeEntry
 from playhead.entry.frozen import FrozenDict, freeze_dict
-from playhead.entry.lines import entry_from_json
+from playhead.entry.lines import entry_from_json, misfits
 from playhead.errors import InvalidInput, UnreadableFile
 from playhead.importers.certainty import Certainty
 from playhead.importers.cutting import Cutter, value_of
 from playhead.importers.items import STEP, Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin, date_of
+from playhead.importers.places import Places, key_of
+from playhead.importers.repeats import repeats_in
 from playhead.importers.report import Notes
 from playhead.importers.told import text_in
 from playhead.store.protocol import IDEMPOTENCY_KEY
 
 FORMAT = "playhead"
 LISTS = frozenset({"entries"})
+NAMES = ("uid", IDEMPOTENCY_KEY)
+"""What of an entry's meta names it."""
+
+MARK = "~"
+"""What the fields begin with that a store writes for itself beside an entry's."""
 
 
 def is_entry(value: object) -> bool:
@@ -75,7 +84,7 @@ class PlayheadExport:
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the entries in the order of the file."""
-        cutter = Cutter(self._origin, notes=notes)
+        cutter, earlier = Cutter(self._origin, notes=notes), _Earlier()
         for raw in self._raws:
             seen(raw.end)
             value = value_of(raw, read_value)
@@ -85,8 +94,10 @@ class PlayheadExport:
                 yield cutter.event(raw, "document", FrozenDict({raw.member: value}))
             else:
                 entries = _entries(value)
+                if repeats_in(raw.body):
+                    yield cutter.event(raw, "repeats", FrozenDict({"line": raw.line}))
                 for entry in entries:
-                    yield _item(cutter, raw, entry, size=len(raw.body) // len(entries))
+                    yield from _items(cutter, raw, entry, earlier=earlier, notes=notes, size=len(raw.body) // len(entries))
 
 
 def _entries(value: Mapping[str, Any]) -> list[Any]:
@@ -106,13 +117,58 @@ def _dated(value: Any) -> Any:
     return value if date is None else {**value, "date": date}
 
 
-def _item(cutter: Cutter, raw: Raw, value: Any, *, size: int) -> Item:
+class _Earlier:
+    """The uids and idempotency keys that a file has used so far, and for what."""
+
+    def __init__(self) -> None:
+        self._places = Places()
+        self._said = array("Q")
+
+    def use(self, entry: TapeEntry) -> Literal["new", "again", "otherwise"]:
+        """Note an entry, and tell whether an earlier line was the same one, or used one of its names otherwise."""
+        said = key_of(codec.encode_sorted([entry.kind, entry.payload, entry.meta, entry.date]))
+        found = [self._note(key_of(name), said) for name in {entry.meta[n] for n in NAMES if n in entry.meta}]
+        earlier = [before for before in found if before]
+        return "new" if not earlier else "again" if earlier == [said] * len(found) else "otherwise"
+
+    def _note(self, name: int, said: int) -> int:
+        """Note what a name is used for, and return what it was used for first, 0 where it is new."""
+        before = self._places.find(name)
+        if before is not None:
+            return self._said[before]
+        self._places.add(name)
+        self._said.append(said)
+        return 0
+
+
+def _items(cutter: Cutter, raw: Raw, value: Any, *, earlier: _Earlier, notes: Notes, size: int) -> Iterator[Item]:
+    """Yield the entry of a line, and before it as an event what no entry has."""
     if _is_header(value):
-        return cutter.event(raw, "header", value)
+        yield cutter.event(raw, "header", value)
+        return
+    dated = _dated(value)
+    odd = misfits(dated) if isinstance(dated, dict) else {}
     try:
-        entry = replace(entry_from_json(_dated(value)), id=0)
+        entry = replace(entry_from_json({k: v for k, v in dated.items() if k not in odd} if odd else dated), id=0)
     except InvalidInput:
-        return cutter.event(raw, "unknown", value)
+        entry = None
+    if entry is None or not all(isinstance(entry.meta[name], str) and entry.meta[name] for name in NAMES if name in entry.meta):
+        yield cutter.event(raw, "unknown", value)
+        return
+    use = earlier.use(entry)
+    if use == "again":
+        notes.repeated += 1
+        return
+    if use == "otherwise":
+        notes.warn(f"line {raw.line} has the uid or the idempotency key of an earlier line and says something else; it is kept as an event")
+        yield cutter.event(raw, "conflict", value)
+        return
+    if unknown := {k: v for k, v in odd.items() if not k.startswith(MARK) and (k != "timestamp" or dated is value)}:
+        yield cutter.event(raw, "fields", FrozenDict(unknown))
+    yield _item(cutter, raw, entry, size=size)
+
+
+def _item(cutter: Cutter, raw: Raw, entry: TapeEntry, *, size: int) -> Item:
     own = entry.meta.get(IDEMPOTENCY_KEY)
     digest = short_digest(raw.body)
     if entry.uid or isinstance(own, str):

@@ -11,8 +11,8 @@ from playhead.entry.message import Message, Part, Text, system, user
 from playhead.errors import WireError
 from playhead.importers.certainty import Certainty
 from playhead.importers.dialect import Dialect, Share
-from playhead.importers.pydantic_parts import content_of, result_of, retry_text, turn_parts
 from playhead.importers.told import Told, as_mapping, happened, said, text_in
+from playhead.wire.pydantic_parts import content_of, result_of, retry_text, turn_parts
 
 FORMAT = "pydantic-ai"
 _ABOUT = ("kind", "parts", "instructions", "usage", "model_name", "timestamp")

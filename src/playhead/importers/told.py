@@ -92,8 +92,9 @@ class Maker:
         try:
             told = self.tell(values)
         except (WireError, InvalidInput) as exc:
-            data = values[0] if len(values) == 1 else list(values)
-            return (self.origin.event(self.name, data, pieces, branch=self.branch, ids={**self.ids, WHY: exc.message}),)
+            return (self._whole(values, pieces, why=exc.message),)
+        if not told.payloads:
+            return (self._whole(values, pieces, why="nothing is said in it"),)
         ids = {k: freeze(v) for k, v in {**self.ids, **told.ids}.items() if v is not None}
         kept = {k: v for k, v in told.fields.items() if v is not None and v is not False and v not in ("", [], {})}
         if kept:
@@ -101,6 +102,10 @@ class Maker:
         usage = freeze(told.usage) if told.usage else None
         meta = self.origin.meta(pieces, branch=self.branch, ids=ids, usage=usage, model=told.model, context=False if told.hidden else None)
         return with_keys(tuple(TapeEntry(0, kind, payload, meta, pieces[0].date) for kind, payload in told.payloads))
+
+    def _whole(self, values: tuple[Any, ...], pieces: tuple[Piece, ...], *, why: str) -> TapeEntry:
+        data = values[0] if len(values) == 1 else list(values)
+        return self.origin.event(self.name, data, pieces, branch=self.branch, ids={**self.ids, WHY: why})
 
 
 def _results_joined(messages: Iterable[Message]) -> Iterable[Message]:

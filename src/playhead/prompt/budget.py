@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from playhead.errors import InvalidInput
+from playhead.view.tokens import check_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +19,8 @@ class Budget:
     reserve_for_response: int = field(default=4_000, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "reserve_for_response"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise InvalidInput(f"A budget's {name} is a whole number of tokens from 0, not {value!r}.")
+        check_tokens("A budget's max_tokens", self.max_tokens)
+        check_tokens("A budget's reserve_for_response", self.reserve_for_response)
         if self.room <= 0:
             raise InvalidInput(f"The budget leaves no room for a prompt: max_tokens {self.max_tokens:,} less reserve_for_response {self.reserve_for_response:,}; raise the one or lower the other.")
 

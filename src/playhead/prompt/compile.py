@@ -84,11 +84,22 @@ def _placed_tokens(plan: Plan, injections: tuple[Injection, ...], counter: Count
 async def _planned(tape: Tape, strategy: Strategy, budget: Budget, injected: int) -> Plan:
     """Load what the strategy needs and let it plan for the room beside the injections."""
     left, state = budget_beside(budget, injected), tape.states.get(strategy_name(strategy))
-    need = need_of(strategy, budget=left, state=state)
-    if not isinstance(need, Need):
-        raise InvalidPlan(f"Strategy {strategy_name(strategy)} needs {type(need).__name__}; its need(...) returns a Need.")
+    need = _needed(strategy, budget=left, state=state)
     units = await tape.read(tail_tokens=need.tail_tokens, head_tokens=need.head_tokens)
     return planned(units, strategy=strategy, budget=left, state=state)
+
+
+def _needed(strategy: Strategy, *, budget: Budget, state: object) -> Need:
+    """Return what a strategy wants loaded. Raises InvalidPlan where it fails to say."""
+    try:
+        need = need_of(strategy, budget=budget, state=state)
+    except PlayheadError:
+        raise
+    except Exception as exc:
+        raise InvalidPlan(f"Strategy {strategy_name(strategy)} failed in need(...) with {type(exc).__name__}: {exc}") from exc
+    if not isinstance(need, Need):
+        raise InvalidPlan(f"Strategy {strategy_name(strategy)} needs {type(need).__name__}; its need(...) returns a Need.")
+    return need
 
 
 def budget_beside(budget: Budget, injected: int) -> Budget:

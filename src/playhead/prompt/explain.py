@@ -9,7 +9,7 @@ from typing import overload
 
 from playhead.entry.entry import TapeEntry
 from playhead.view.plan import Form, Plan, Span
-from playhead.view.units import Hidden
+from playhead.view.units import Hidden, Unit
 
 HIDDEN = "not shown"
 HEADINGS = ("form", "entries", "count", "tokens", "reason")
@@ -63,9 +63,9 @@ class Explanation(Sequence[Row]):
         for hidden in self.plan.units.hidden:
             if hidden.id == entry:
                 return f"not shown: {hidden.reason}"
-        before, noted = self.plan.units.before, any(u.kind == "note" for s in self.plan.spans if s.is_shown for u in s.units)
-        if before is not None and before.id == entry and noted:
-            return f"raw: its state is the note left at {before.name}"
+        before, noted = self.plan.units.before, next((s for s in self.plan.spans if s.is_shown and holds_note(s.units)), None)
+        if before is not None and before.id == entry and noted is not None:
+            return f"{noted.form}: its state is the note left at {before.name}"
         for span in self.plan.spans:
             if not span.units and span.first <= entry <= span.last:
                 return f"{span.form}: {span.reason}"
@@ -102,9 +102,17 @@ def merged(rows: Iterable[Row]) -> list[Row]:
     return joined
 
 
+def holds_note(units: Iterable[Unit]) -> bool:
+    """Return whether the boundary anchor's note is among units."""
+    return any(u.kind == "note" for u in units)
+
+
 def _row(span: Span) -> Row:
-    reason = f"{span.reason}; {span.how}" if span.how else span.reason
-    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=reason)
+    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=_reason(span))
+
+
+def _reason(span: Span) -> str:
+    return f"{span.reason}; {span.how}" if span.how else span.reason
 
 
 def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
@@ -118,13 +126,13 @@ def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
 
 
 def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
-    return row.form, told_entries(row), f"{row.count:,}" if row.count else "", told_tokens(row, spans), _plain(row.reason)
+    return row.form, told_entries(row, spans), f"{row.count:,}" if row.count else "", told_tokens(row, spans), _plain(row.reason)
 
 
-def told_entries(row: Row) -> str:
-    """Return which entries a row tells of: `7`, `7-12`; `in 7-12` where they lie scattered among others, `note` for a note."""
+def told_entries(row: Row, spans: Sequence[Span]) -> str:
+    """Return which entries a row tells of: `7`, `7-12`; `in 7-12` where they lie scattered among others, `note` for a note, "" for none."""
     if not row.first:
-        return "note" if row.form in ("raw", "omitted") and not row.reason.startswith("injection ") else ""
+        return "note" if any((s.form, s.first, _reason(s)) == (row.form, 0, row.reason) and holds_note(s.units) for s in spans) else ""
     if row.first == row.last:
         return str(row.first)
     scattered = row.form == HIDDEN and row.count <= row.last - row.first

@@ -18,7 +18,7 @@ from playhead.prompt.render import Source, has_user_message, rendered
 from playhead.prompt.stats import Stats
 from playhead.view.plan import Plan
 from playhead.view.tokens import Counter, message_tokens
-from playhead.wire.providers import format_of
+from playhead.wire.providers import request_body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,9 @@ class Prompt:
         """Return the provider's request body, without model, limits and tools: pass it on with `**`.
 
         `provider` is openai, openai-responses or anthropic. Signed reasoning goes only to the `model` that made it.
+        Raises NothingToSend where the provider takes no such request: nothing is said in it, or for some only system messages.
         """
-        return format_of(provider).dump(self._with_system_injections(), model=model)
+        return request_body(provider, self._with_system_injections(), model=model)
 
     def _with_system_injections(self) -> tuple[Message, ...]:
         if not self.system_injections:

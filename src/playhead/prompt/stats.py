@@ -10,7 +10,7 @@ from playhead.entry import codec
 from playhead.entry.frozen import freeze
 from playhead.errors import InvalidInput
 from playhead.view.plan import Plan
-from playhead.view.tokens import Counter
+from playhead.view.tokens import Counter, text_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,4 +64,4 @@ def overhead_tokens(overhead: Mapping[str, object] | None, *, counter: Counter) 
     if unknown:
         raise InvalidInput(f"A request's overhead has the keys 'system' and 'tools', not {sorted(unknown)}.")
     frozen = freeze(overhead, path="request_overhead")
-    return sum(counter.count(v if isinstance(v, str) else codec.encode(v).decode()) for v in frozen.values() if v)
+    return sum(text_tokens(v if isinstance(v, str) else codec.encode(v).decode(), counter=counter) for v in frozen.values() if v)

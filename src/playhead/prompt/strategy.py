@@ -7,14 +7,23 @@ from typing import Protocol, runtime_checkable
 
 from playhead.prompt.budget import Budget
 from playhead.view.plan import Plan, Units
+from playhead.view.tokens import check_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What a strategy wants loaded: so many tokens from the front and from the end of the view; None is all of it."""
+    """What a strategy wants loaded: so many tokens from the front and from the end of the view; None is all of it.
+
+    Raises InvalidInput for what is no number of tokens.
+    """
 
     head_tokens: int = 0
     tail_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        check_tokens("A need's head_tokens", self.head_tokens)
+        if self.tail_tokens is not None:
+            check_tokens("A need's tail_tokens", self.tail_tokens)
 
 
 @runtime_checkable

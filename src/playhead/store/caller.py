@@ -22,7 +22,7 @@ class Caller:
     def __init__(self, store: object, name: str) -> None:
         self._method: Callable[..., Any] = getattr(store, name)
         self._where = f"{type(store).__name__}.{name}"
-        self.takes_expected_head = "expected_head" in _parameters(self._method)
+        self.takes = frozenset(_parameters(self._method))
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the method returns; an iterator is read to its end as a list, in the thread that may block."""

@@ -64,6 +64,40 @@ def connect(place: Place, *, lock: FileLock) -> sqlite3.Connection:
         raise typed(exc, path=place.path) from exc
 
 
+def connect_to_read(place: Place) -> sqlite3.Connection:
+    """Return a connection that only reads, without a lock or a file of its own where no log stands beside the file.
+
+    Raises StoreUnavailable, StoreDamaged or StoreOutdated.
+    """
+    _check_network(place)
+    log = log_of(place.path)
+    try:
+        connection = sqlite3.connect(f"{Path(place.path).as_uri()}?mode=ro{'' if log else '&immutable=1'}", timeout=place.timeout, isolation_level=None, uri=True)
+        try:
+            connection.execute(statements("connection")["no_mmap"]).close()
+            _check_readable(connection, place.path)
+        except BaseException:
+            connection.close()
+            raise
+    except (sqlite3.Error, OSError) as exc:
+        if log and getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CANTOPEN:
+            raise StoreUnavailable(
+                f"What was last written to '{place.path}' stands in its log, '{place.path}-wal', which SQLite reads only in a folder that can be written; copy both files to one.",
+                path=place.path,
+            ) from exc
+        raise typed(exc, path=place.path) from exc
+    return connection
+
+
+def log_of(path: str) -> tuple[int, int, int] | None:
+    """Return the device, number and size of the log beside a file, None where there is none or nothing is in it."""
+    try:
+        found = os.stat(f"{os.path.realpath(path)}-wal")
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_size) if found.st_size else None
+
+
 def disconnect(connection: sqlite3.Connection | None, *, lock: FileLock) -> None:
     """Close a connection, if there is one, and the lock; the last one to close empties the log into the file, hence under the lock."""
     if connection is not None:
@@ -152,6 +186,13 @@ def _up_to_date(connection: sqlite3.Connection, path: str) -> bool:
     except BaseException:
         connection.close()
         raise
+
+
+def _check_readable(connection: sqlite3.Connection, path: str) -> None:
+    applied = len(_applied(connection, path))
+    if applied < len(numbered()):
+        found = f"was written by an older version (schema {applied}, this one reads {len(numbered())})" if applied else "holds no store"
+        raise StoreUnavailable(f"'{path}' {found}; open it once without read_only to bring it up to date.", path=path)
 
 
 def _applied(connection: sqlite3.Connection, path: str) -> list[tuple[int, str]]:

@@ -50,11 +50,13 @@ def _read_only(path: str, why: str) -> StoreUnavailable:
 
 
 def _damaged(path: str, why: str) -> StoreDamaged:
-    return StoreDamaged(f"The store '{path}' is damaged ({why}); restore a backup, or salvage what `sqlite3 .recover` can read.", path=path)
+    return StoreDamaged(f"The store '{path}' is damaged ({why}); restore a backup, or keep what can be read with playhead.salvage({path!r}).", path=path)
 
 
 def _no_database(path: str, why: str) -> StoreUnavailable:
-    return StoreUnavailable(f"'{path}' is no SQLite database, or its first page is damaged ({why}); choose another file, or restore a backup.", path=path)
+    return StoreUnavailable(
+        f"'{path}' is no SQLite database, or its first page is damaged ({why}); choose another file, restore a backup, or keep what can be read with playhead.salvage({path!r}).", path=path
+    )
 
 
 def _closed_to_us(path: str, why: str) -> StoreUnavailable:

@@ -78,6 +78,30 @@ class FileLock:
                 return self
             self.close()
 
+    def attempt(self) -> bool:
+        """Take the lock where it is free, without a wait, and return whether it was; `release` lets go of it."""
+        while True:
+            if self._fd < 0:
+                self._fd = self._opened()
+            try:
+                _try_lock(self._fd)
+            except OSError:
+                return False
+            if os.fstat(self._fd).st_nlink:
+                return True
+            self.close()
+
+    def release(self) -> None:
+        """Let go of the lock; the file stays open for the next time."""
+        if self._fd >= 0:
+            _unlock(self._fd)
+
+    def remove(self) -> None:
+        """Let go of the lock and take its file away, only while it is held: who waits at it notices."""
+        with suppress(OSError):
+            os.unlink(self.path)
+        self.close()
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         _unlock(self._fd)
 

@@ -7,10 +7,15 @@ supplies the rest by falling back on them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.query import TapeQuery
+
+if TYPE_CHECKING:
+    from playhead.store.change import BranchRecord, Change, Lease
 
 IDEMPOTENCY_KEY = "idempotency_key"
 """The meta key whose value a store accepts once per tape: the same key again returns the entry that stands."""
@@ -87,13 +92,72 @@ class WholeStore(Protocol):
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge."""
         ...
 
-    async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
+    async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None, fence: int | None = None) -> tuple[TapeEntry, ...]:
         """Append all entries or none and return them as stored.
 
         An entry whose meta holds IDEMPOTENCY_KEY and whose key stands already is not written again: the
         standing entry is returned in its place (KeyConflict where kind or payload differ).
-        Raises Conflict where the head is not `expected_head`; then nothing was written.
+        Raises Conflict where the head is not `expected_head`, LeaseLost where the tape was leased under a higher epoch than
+        `fence`, BranchClosed, BranchNotFound for the name of a branch that was never made; then nothing was written.
         """
+        ...
+
+    async def apply(self, changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> tuple[tuple[TapeEntry, ...], ...] | None:
+        """Make all changes to the tapes of one family, in order, or none; return for each the entries as stored.
+
+        `unless` is a tape and an idempotency key: where an entry with that key stands on it, nothing is changed and None returned.
+        Raises what `append_many` raises, InvalidInput where the tapes are of several families.
+        """
+        ...
+
+    async def branch(self, name: str) -> BranchRecord | None:
+        """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""
+        ...
+
+    async def branches(self, tape: str) -> list[BranchRecord]:
+        """Return the branches of a tape's family, closed ones too, in the order they were made; sidecars are left out."""
+        ...
+
+    async def sidecars(self, tape: str) -> list[str]:
+        """Return the names under which sidecars of a tape or branch keep something, sorted, such as `spill`."""
+        ...
+
+    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+        ...
+
+    async def collect(self, tape: str, *, before: datetime) -> list[str]:
+        """Remove those branches of a tape's family, or that one branch, that were closed before an instant and that no other was forked from.
+
+        Returns their names. What a squashed branch holds stands nowhere else, so it stays.
+        """
+        ...
+
+    async def rename(self, tape: str, name: str) -> None:
+        """Give a tape another name, its branches and sidecars with it; or a branch another one in its family.
+
+        Raises NameTaken, TapeNotFound, InvalidInput where one is a branch and the other is none.
+        """
+        ...
+
+    async def lease(self, tape: str, *, owner: str, seconds: float) -> Lease:
+        """Lease a tape, which need not exist; who holds it already gets it longer, under the same epoch. Raises LeaseHeld."""
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back before its time; one that another holder has followed is left alone."""
+        ...
+
+    async def cursor(self, tape: str, consumer: str) -> Head:
+        """Return how far a consumer has read a tape; EMPTY where it never did."""
+        ...
+
+    async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
+        """Remember how far a consumer has read a tape."""
+        ...
+
+    def lock(self, tape: str) -> AbstractAsyncContextManager[None]:
+        """Exclude all others who lock the same tape, in every task, thread and process that the store can reach."""
         ...
 
     async def reset(self, tape: str, *, entries: Sequence[TapeEntry] = (), expected_head: Head | None = None) -> tuple[TapeEntry, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from sys import intern
 from typing import Any, NamedTuple
@@ -28,6 +30,7 @@ Cell = str | bytes
 RawRow = tuple[int, Cell, int, bytes, bytes, bytes]
 """An entry as it is read: its place, kind, ts, digest, meta and body; whatever else where the file was altered."""
 
+_KIND_SEAL = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _USUAL_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
@@ -60,8 +63,14 @@ def row_of(entry: TapeEntry, meta: FrozenDict) -> Row:
 
 
 def seal(kind: Cell, ts: int, meta: bytes, body: bytes) -> bytes:
-    """Return the digest of all that an entry says; JSON as we write it has no line ends, so no two entries run together alike."""
-    return sha256(b"%d\n%b\n%b\n%b" % (ts, meta, body, kind.encode() if isinstance(kind, str) else kind)).digest()
+    """Return the digest of all that an entry says, that of its kind in front; JSON as we write it has no line ends, so no two entries run together alike."""
+    name = kind.encode() if isinstance(kind, str) else kind
+    return _kind_seal(kind) + sha256(b"%d\n%b\n%b\n%b" % (ts, meta, body, name)).digest()[_KIND_SEAL:]
+
+
+@lru_cache(maxsize=1024)
+def _kind_seal(kind: Cell) -> bytes:
+    return sha256(kind.encode() if isinstance(kind, str) else kind).digest()[:_KIND_SEAL]
 
 
 def is_sealed(row: RawRow) -> bool:
@@ -70,6 +79,31 @@ def is_sealed(row: RawRow) -> bool:
     try:
         return digest == seal(kind, ts, meta, body)
     except (TypeError, UnicodeEncodeError):
+        return False
+
+
+def of_kinds(rows: Iterable[RawRow], kinds: Container[Cell], *, tape: str) -> Iterator[RawRow]:
+    """Yield the rows that are of one of the kinds. Raises StoreDamaged at one whose kind is not the one that was written: nobody knows whether it is."""
+    for row in rows:
+        if row[1] in kinds:
+            yield row
+        elif not _has_its_kind(row):
+            raise damage_of(row, tape=tape)
+
+
+def within_dates(rows: Iterable[RawRow], since: int, until: int, *, tape: str) -> Iterator[RawRow]:
+    """Yield the rows that are dated between two instants. Raises StoreDamaged at one that is not, and is not as it was written either."""
+    for row in rows:
+        if isinstance(row[2], int) and since <= row[2] <= until:
+            yield row
+        elif not is_sealed(row):
+            raise damage_of(row, tape=tape)
+
+
+def _has_its_kind(row: RawRow) -> bool:
+    try:
+        return row[3].startswith(_kind_seal(row[1]))
+    except (TypeError, AttributeError):
         return False
 
 

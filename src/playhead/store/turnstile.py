@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from weakref import WeakValueDictionary
 
 from playhead.store.hop import Job
 
@@ -58,3 +59,18 @@ class Turnstile:
             with suppress(RuntimeError):
                 job.post(job.settle)
                 return
+
+
+class Turnstiles:
+    """A turnstile for each name that somebody waits at."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._turnstiles: WeakValueDictionary[str, Turnstile] = WeakValueDictionary()
+
+    def turn(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold the turn of a name inside the block."""
+        with self._lock:
+            turnstile = self._turnstiles.get(name) or Turnstile()
+            self._turnstiles[name] = turnstile
+            return turnstile.turn()

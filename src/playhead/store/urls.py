@@ -9,7 +9,7 @@ from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.store.protocol import WholeStore
 
 _FORMS = "memory:, sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY, or a path that ends in .db or .sqlite"
-_OPTIONS = "durability=disk, durability=process, timeout=SECONDS and, for SQLite, network=allow"
+_OPTIONS = "durability=disk, durability=process, timeout=SECONDS, mode=ro and, for SQLite, network=allow"
 _SQLITE = "sqlite:///"
 _FILE = "file:"
 _LATER = ("postgresql:", "postgres:")
@@ -22,19 +22,19 @@ def open_store(url: str) -> WholeStore:
     `memory:` is a new store in memory; `sqlite:///notes.db` is a file beside the program, `sqlite:////var/lib/notes.db` one
     anywhere, a bare path that ends in .db or .sqlite, too; `file:sessions` and `file:/var/lib/sessions` are directories of tapes.
     A path is taken as it stands, nothing in it is decoded; behind a `?` stand options: durability=disk|process, timeout=SECONDS,
-    and for SQLite network=refuse|allow.
+    mode=ro|rw (ro: to be read only), and for SQLite network=refuse|allow.
     Raises InvalidInput for anything else, StoreUnavailable for stores that come in a later version.
     """
     if not isinstance(url, str):
         raise InvalidInput(f"A store's URL is a text, not {type(url).__name__}; use {_FORMS}.")
     if url == "memory:":
-        from playhead.store.memory import InMemoryTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
+        from playhead.store.memory.store import InMemoryTapeStore  # noqa: PLC0415 - only the store that is asked for is imported
 
         return InMemoryTapeStore()
     if url.startswith(_SQLITE):
-        return _sqlite(*_parts(url.removeprefix(_SQLITE), url, words=("durability", "network")))
+        return _sqlite(*_parts(url.removeprefix(_SQLITE), url, words=("durability", "network", "mode")))
     if url.startswith(_FILE):
-        return _file(*_parts(url.removeprefix(_FILE), url, words=("durability",)))
+        return _file(*_parts(url.removeprefix(_FILE), url, words=("durability", "mode")))
     if url.startswith(_LATER):
         raise StoreUnavailable(f"Stores at {url.partition(':')[0]}: are not available in this version; use {_FORMS}.", url=url)
     if url.endswith(_SUFFIXES) and "://" not in url and not url.startswith("sqlite:"):
@@ -73,6 +73,14 @@ def _options(text: str, url: str, *, words: tuple[str, ...]) -> dict[str, Any]:
     except ValueError as exc:
         raise InvalidInput(f"A store's timeout is a number of seconds: {url!r}.", url=url) from exc
     options |= {word: given.pop(word) for word in words if word in given}
+    if "mode" in options:
+        options["read_only"] = _is_read_only(options.pop("mode"), url)
     if given or not options:
         raise InvalidInput(f"{url!r} has options that no store knows; they are {_OPTIONS}.", url=url)
     return options
+
+
+def _is_read_only(mode: str, url: str) -> bool:
+    if mode not in ("ro", "rw"):
+        raise InvalidInput(f"A store is opened with mode=ro, to be read only, or mode=rw: {url!r}.", url=url)
+    return mode == "ro"

@@ -31,9 +31,9 @@ def file_name(tape: str, *, at: datetime, copy: int = 1) -> str:
     return f"{safe}.jsonl.{at:%Y%m%dT%H%M%SZ}{'' if copy == 1 else f'-{copy}'}.bak"
 
 
-async def write_archive(entries: AsyncIterator[TapeEntry], *, tape: str, directory: Path) -> Path:
-    """Write entries to a new file of the directory, flush it to disk, then give it its name. Raises StoreUnavailable."""
-    at = clock.now()
+async def write_archive(entries: AsyncIterator[TapeEntry], *, tape: str, directory: Path, at: datetime | None = None) -> Path:
+    """Write entries to a new file of the directory, flush it to disk, then give it its name, with the time `at` (now). Raises StoreUnavailable."""
+    at = clock.now() if at is None else at
     draft = directory / f".{clock.new_uid()}.part"
     try:
         await anyio.to_thread.run_sync(lambda: directory.mkdir(parents=True, exist_ok=True))

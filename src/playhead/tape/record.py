@@ -9,6 +9,8 @@ from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import freeze_dict
 from playhead.entry.message import Message
 from playhead.entry.payload import message_to_entries
+from playhead.errors import InvalidInput
+from playhead.store.protocol import IDEMPOTENCY_KEY
 
 
 def chat_entries(
@@ -49,3 +51,25 @@ def chat_entries(
     facts = {"status": "ok" if failed is None else "error", "usage": usage, "provider": provider, "model": model}
     entries.append(TapeEntry.event("run", {k: v for k, v in facts.items() if v is not None}))
     return tuple(replace(e, meta=freeze_dict({**e.meta, "run_id": run_id}, path="meta")) for e in entries)
+
+
+def entries_of(item: Message | TapeEntry, meta: Mapping[str, object]) -> tuple[TapeEntry, ...]:
+    """Return the entries an item is written as. Raises InvalidInput for anything but a Message or an entry."""
+    if isinstance(item, TapeEntry):
+        return (replace(item, meta=freeze_dict({**item.meta, **meta}, path="meta")) if meta else item,)
+    if not isinstance(item, Message):
+        raise InvalidInput(f"A tape keeps messages and entries, not {type(item).__name__}; wrap a mapping with TapeEntry.message(...) or TapeEntry.event(...).")
+    entries = message_to_entries(item, **meta)
+    if len(entries) > 1 and IDEMPOTENCY_KEY in meta:
+        return tuple(replace(e, meta=freeze_dict({**e.meta, IDEMPOTENCY_KEY: f"{meta[IDEMPOTENCY_KEY]}:{i}"}, path="meta")) for i, e in enumerate(entries))
+    return entries
+
+
+def handoff_entries(name: str, state: Mapping[str, object] | None, meta: Mapping[str, object]) -> tuple[TapeEntry, TapeEntry]:
+    """Return the two entries of a handoff: the anchor, and the event that tells of it."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"An anchor's name is a non-empty text, not {name!r}.")
+    if state is not None and not isinstance(state, Mapping):
+        raise InvalidInput(f"An anchor's state is a mapping such as {{'summary': ...}}, not {type(state).__name__}.")
+    beside = {**meta, IDEMPOTENCY_KEY: f"{meta[IDEMPOTENCY_KEY]}:handoff"} if IDEMPOTENCY_KEY in meta else meta
+    return TapeEntry.anchor(name, state, **meta), TapeEntry.event("handoff", {"name": name, "state": state or {}}, **beside)

@@ -1,91 +1,47 @@
-"""The tape handle: append, hand off, query, search, read."""
+"""The tape handle: append, hand off, query, read, branch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
-from playhead.entry.entry import ANCHOR, EVENT, TapeEntry, event_name, stamped
-from playhead.entry.frozen import FrozenDict, freeze_dict
+from playhead import clock
+from playhead.entry.entry import ANCHOR, TapeEntry, stamped
 from playhead.entry.message import Message
-from playhead.entry.payload import message_to_entries
-from playhead.errors import Conflict, InvalidInput, NoAnchors, ReadOnly, TapeNotScoped
+from playhead.errors import BranchNotFound, Conflict, InvalidInput, PlayheadError, ReadOnly
 from playhead.store.adapt import adapt
+from playhead.store.change import BranchRecord, Fork
+from playhead.store.family import branch_name, kin_of, sidecar_name
 from playhead.store.protocol import IDEMPOTENCY_KEY, AsyncTapeStore, Head, TapeStore, WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.search import payload_text
 from playhead.store.urls import open_store
-from playhead.tape.archive import write_archive
-from playhead.tape.record import chat_entries
-from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
+from playhead.tape import merging, recovery, resetting
+from playhead.tape.bell import ring
+from playhead.tape.comparison import TapeDiff, compared
+from playhead.tape.copying import copy
+from playhead.tape.delta import APPEND, Policy
+from playhead.tape.following import follow
+from playhead.tape.handle import Handle, tape_name
+from playhead.tape.leasing import HeldLease, LeaseScope
+from playhead.tape.merging import MergeReport
+from playhead.tape.record import chat_entries, entries_of, handoff_entries
+from playhead.tape.recovery import Recover, Recovered
+from playhead.tape.scope import ForkScope
+from playhead.view.context import TapeContext
 from playhead.view.pieces import BOOTSTRAP
-from playhead.view.plan import Units
-from playhead.view.reader import TapeReader
-from playhead.view.tokens import Counter, default_counter
-
-OWNER = {"owner": "human"}
-RUN_EVENTS_LOOKED_AT = 256
-ARCHIVE_ATTEMPTS = 5
-"""How often a reset writes its archive anew because the tape grew meanwhile, before it gives up."""
+from playhead.view.tokens import Counter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnchorSummary:
-    """An anchor's name and the state it carries."""
-
-    name: str
-    state: FrozenDict
-    id: int
-    date: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TapeInfo:
-    """What a tape holds: entries, anchors, the newest anchor and what came behind it, and the last run's usage.
-
-    `last_token_usage` is in tokens, `last_cache_hit_rate` a share from 0 to 1; None where no run was recorded.
-    """
-
-    name: str
-    entries: int
-    anchors: int
-    last_anchor: str | None
-    entries_since_last_anchor: int
-    last_token_usage: int | None
-    last_cache_hit_rate: float | None
-    first_date: str | None
-    last_date: str | None
-
-
-class Tape:
+class Tape(Handle):
     """One tape of a store, read through one context.
 
-    Making a handle writes nothing. Handles of the same name show the same tape. `async with` closes the store at
-    the end where the handle opened it itself (`open_tape`).
+    Making a handle writes nothing. Handles of the same name show the same tape. `sidecars` are mounted beside it, and beside its
+    branches. `async with` closes the store at the end where the handle opened it itself (`open_tape`).
     """
 
-    def __init__(
-        self,
-        store: TapeStore | AsyncTapeStore | WholeStore,
-        name: str | None = None,
-        *,
-        context: TapeContext | None = None,
-        counter: Counter | None = None,
-        archives: str | Path | None = None,
-    ) -> None:
-        self.store = adapt(store)
-        self.context = default_tape_context() if context is None else context
-        self.counter = default_counter() if counter is None else counter
-        self.archives = Path(archives) if archives is not None else None
-        self._name = None if name is None else tape_name(name)
-        self._reader = TapeReader(self.store, self._name) if self._name is not None else None
-        self._at: int | None = None
-        self._owns_store = False
-
-    def __repr__(self) -> str:
-        return f"Tape({self._name!r})" if self._at is None else f"Tape({self._name!r}, at={self._at})"
+    _held: HeldLease | None = None
 
     async def __aenter__(self) -> Tape:
         return self
@@ -93,21 +49,10 @@ class Tape:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def aclose(self) -> None:
-        """Close the store where this handle opened it."""
-        if self._owns_store:
-            await self.store.aclose()
-
-    @property
-    def name(self) -> str:
-        """The tape's name. Raises TapeNotScoped on a handle without one."""
-        if self._name is None:
-            raise TapeNotScoped
-        return self._name
-
     def scoped(self, name: str, context: TapeContext | None = None) -> Tape:
-        """Return a handle for a tape of the same store."""
-        return Tape(self.store, name, context=self.context if context is None else context, counter=self.counter, archives=self.archives)
+        """Return a handle for a tape of the same store; for the name of a branch, a `Branch`."""
+        kind = Branch if kin_of(tape_name(name)).branch is not None and kin_of(name).sidecar is None else Tape
+        return self._handle(kind, name, context)
 
     def with_context(self, context: TapeContext) -> Tape:
         """Return another handle on the same tape that reads through `context`; this one stays as it is."""
@@ -115,22 +60,28 @@ class Tape:
 
     def at(self, entry: int | TapeEntry) -> Tape:
         """Return a handle that reads the tape as it was when `entry` was its last; it cannot append."""
-        id = entry.id if isinstance(entry, TapeEntry) else entry
-        if not isinstance(id, int) or isinstance(id, bool) or id < 1:
-            raise InvalidInput(f"A tape is read at an entry's id, a whole number from 1, not {id!r}.")
-        return self._twin(at=id)
+        return self._twin(at=_entry_id(entry))
 
-    def _twin(self, *, context: TapeContext | None = None, at: int | None = None) -> Tape:
-        twin = Tape(self.store, self.name, context=context or self.context, counter=self.counter, archives=self.archives)
-        twin._reader, twin._at = self._reader, self._at if at is None else at
+    def fenced(self, held: HeldLease) -> Tape:
+        """Return a handle whose appends are refused once another holder has leased the tape."""
+        return self._twin(held=held)
+
+    def _handle(self, kind: type[Tape], name: str, context: TapeContext | None = None) -> Tape:
+        return kind(self.store, name, context=context or self.context, counter=self.counter, archives=self.archives, sidecars=self.sidecars)
+
+    def _twin(self, *, context: TapeContext | None = None, at: int | None = None, held: HeldLease | None = None) -> Tape:
+        twin = self._handle(type(self), self.name, context)
+        twin._reader, twin._at, twin._held = self._reader, self._at if at is None else at, self._held if held is None else held
         return twin
+
+    # -- writing
 
     async def append(self, item: Message | TapeEntry, *, expected_head: Head | None = None, key: str | None = None, **meta: object) -> TapeEntry:
         """Keep one message or entry at the end of the tape and return it as stored, with its id.
 
         `key` makes it idempotent: the same key again returns the entry that stands. `meta` is added to the entry's.
         A user's message that holds both tool results and words is two entries; the last is returned.
-        Raises Conflict where the tape does not end at `expected_head`; then nothing was written.
+        Raises Conflict where the tape does not end at `expected_head`, BranchClosed, LeaseLost; then nothing was written.
         """
         if key is not None:
             meta[IDEMPOTENCY_KEY] = key
@@ -139,10 +90,25 @@ class Tape:
 
     async def append_many(self, items: Iterable[Message | TapeEntry], *, expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
         """Keep all items or none, in order, and return them as stored."""
-        if self._at is not None:
-            raise ReadOnly(f"This handle reads tape '{self.name}' as it was at entry {self._at}; append through a handle of the tape itself.")
+        self._check_writable()
         entries = [stamped(e) for item in items for e in entries_of(item, {})]
-        return await self.store.append_many(self.name, entries, expected_head=expected_head) if entries else ()
+        if not entries:
+            return ()
+        if self._held is None:
+            stored = await self.store.append_many(self.name, entries, expected_head=expected_head)
+        else:
+            await self._held.renew_if_due()
+            stored = await self.store.append_many(self.name, entries, expected_head=expected_head, fence=self._held.epoch)
+        await self._committed(stored)
+        return stored
+
+    async def _committed(self, entries: Sequence[TapeEntry]) -> None:
+        """Tell who follows the tape and the sidecars that listen of entries that were stored; a sidecar that fails is noted, as it cannot refuse."""
+        ring(self.store, self.name)
+        failed = await self.sidecars.tell(self, entries) if entries else ()
+        if failed:
+            with suppress(PlayheadError):  # what was to be told of stands
+                await self.store.append_many(self.name, [stamped(event) for event in failed])
 
     async def append_event(self, name: str, data: object = None, *, key: str | None = None, **meta: object) -> TapeEntry:
         """Keep something that happened beside the conversation; `key` as for `append`."""
@@ -196,168 +162,223 @@ class Tape:
             if await self.store.fetch_all(TapeQuery(tape=self.name).kinds(ANCHOR).newest_first().limit(1)):
                 return False
             try:
-                await self.append_many(handoff_entries(BOOTSTRAP, OWNER, {}), expected_head=head)
+                await self.append_many(handoff_entries(BOOTSTRAP, resetting.OWNER, {}), expected_head=head)
             except Conflict:
                 continue
             return True
 
     async def reset(self, *, archive: bool | str | Path = False) -> str:
-        """Remove all entries and start anew; with `archive` (a directory, or True for the handle's) keep them in a file first.
+        """Remove all entries, those of the sidecars too, and start anew; with `archive` (a directory, or True for the handle's) keep them in files first.
 
-        Returns "ok" or "Archived: PATH". An entry that comes while the archive is written is archived too; where they
-        never stop coming, Conflict is raised and nothing was removed.
+        Returns "ok" or "Archived: PATH". A sidecar whose archive fails is not reset, and an event says so. On a branch this is
+        isolated: its parent stays as it is until the merge, which replaces what the branch was forked from, and nothing else.
+        An entry that comes while the archive is written is archived too; where they never stop coming, Conflict is raised and
+        nothing was removed.
         """
+        self._check_writable()
+        path = await resetting.reset(self.store, self.name, directory=self._directory(archive))
+        ring(self.store, self.name)
+        return "ok" if path is None else f"Archived: {path}"
+
+    def _check_writable(self) -> None:
         if self._at is not None:
-            raise ReadOnly(f"This handle reads tape '{self.name}' as it was; reset through a handle of the tape itself.")
+            raise ReadOnly(f"This handle reads tape '{self.name}' as it was at entry {self._at}; write through a handle of the tape itself.")
+
+    def _directory(self, archive: object) -> Path | None:
+        """Return where to archive to, None where that is not wanted."""
         if archive is False:
-            await self.store.reset(self.name, entries=[stamped(e) for e in handoff_entries(BOOTSTRAP, OWNER, {})])
-            return "ok"
-        directory = self.archives if archive is True else Path(archive)
+            return None
+        directory = self.archives if archive is True else Path(str(archive))
         if directory is None:
             raise InvalidInput("Name the directory to archive to: reset(archive=DIRECTORY), or make the handle with archives=DIRECTORY.")
-        for _ in range(ARCHIVE_ATTEMPTS):
-            head = await self.head()
-            path = await write_archive(aiter(replace(self.query(), ceiling=head.id)), tape=self.name, directory=directory)
-            first = handoff_entries(BOOTSTRAP, {**OWNER, "archived": str(path)}, {})
-            try:
-                await self.store.reset(self.name, entries=[stamped(e) for e in first], expected_head=head)
-            except Conflict:
-                path.unlink()
-            else:
-                return f"Archived: {path}"
-        raise Conflict(expected="an end", found="more entries", message=f"Tape '{self.name}' kept growing while its archive was written; stop those who append, then reset.")
+        return directory
 
-    async def head(self) -> Head:
-        """Return where the tape ends: its generation and the id of its last entry; for a handle of the past, where that ends."""
-        head = await self.store.head(self.name)
-        return head if self._at is None else head._replace(id=min(head.id, self._at))
+    # -- branches
 
-    @property
-    def states(self) -> dict[str, object]:
-        """What strategies want to be told at their next compile of this tape, by name; it lives as long as this handle and its twins."""
-        return self._scoped_reader().states
+    async def fork(self, at: int | TapeEntry | None = None, *, name: str | None = None, owner: str | None = None) -> Branch:
+        """Return a new branch that shows this tape up to the entry `at` (None: as it ends now) and goes on by itself.
 
-    def query(self) -> TapeQuery:
-        """Return the query for all entries, to narrow by chaining."""
-        return TapeQuery(tape=self.name, store=self.store, ceiling=self._at)
+        It costs the same at any length, is kept and listed until it is merged or discarded, and takes the sidecars with it. `name`
+        is its label in the tape's family, a new one where it is left out. `owner` is who drives it (`fork_tape` sees to that).
+        Raises InvalidInput for an entry that is not there, NameTaken.
+        """
+        place = self._at if at is None else _entry_id(at, lowest=0)
+        if place is not None and self._at is not None and place > self._at:
+            raise InvalidInput(f"This handle shows tape '{self.name}' up to entry {self._at}, so it is forked there or before, not at {place}.")
+        branch = branch_name(self.name, name or clock.new_uid().replace("-", "")[-12:])
+        await self.store.apply([Fork(tape=branch, parent=self.name, at=place, owner=owner)])
+        handle = self._handle(Branch, branch)
+        assert isinstance(handle, Branch)  # noqa: S101 - for type checkers
+        return handle
 
-    async def search(self, text: str, *, kinds: Iterable[str] = (), limit: int = 20) -> list[TapeEntry]:
-        """Return the newest entries whose payload holds the text, newest first; equal payloads once; none for an empty text."""
-        if not isinstance(text, str):
-            raise InvalidInput(f"A search looks for a text, not {text!r}.")
-        if not text:
-            return []
-        TapeQuery(tape=self.name).limit(limit)
-        found: dict[str, TapeEntry] = {}
-        async for entry in self.query().kinds(*kinds).query(text).newest_first():
-            found.setdefault(payload_text(entry), entry)
-            if len(found) >= limit:
-                break
-        return list(found.values())
+    def fork_tape(self, *, merge_back: bool = True, policy: Policy = APPEND, name: str | None = None, at: int | TapeEntry | None = None) -> ForkScope:
+        """Return a branch for the length of an `async with` block, merged at its end, however it ends; or discarded."""
+        return ForkScope(self, merge_back=merge_back, policy=policy, name=name, at=None if at is None else _entry_id(at, lowest=0))
 
-    async def anchors(self, limit: int = 20) -> list[AnchorSummary]:
-        """Return the last `limit` anchors, oldest first; none for 0."""
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
-            raise InvalidInput(f"A number of anchors is a whole number from 0, not {limit!r}.")
-        if limit == 0:
-            return []
-        found = await self.store.fetch_all(self.query().kinds(ANCHOR).newest_first().limit(limit))
-        return [AnchorSummary(name=event_name(a) or "-", state=_state(a), id=a.id, date=a.date) for a in reversed(found)]
+    async def branches(self) -> list[BranchRecord]:
+        """Return the branches of the tape's family, those that were merged or discarded too, in the order they were made."""
+        return await self.store.branches(self.name)
 
-    async def info(self) -> TapeInfo:
-        """Return what the tape holds; costs the same for any length."""
-        query = self.query()
-        last = await self.store.fetch_all(query.newest_first().limit(1))
-        first = await self.store.fetch_all(query.limit(1))
-        anchors = await self.store.fetch_all(query.kinds(ANCHOR).newest_first().limit(1))
-        end = last[0].id if last else 0
-        usage = await self._last_usage()
-        return TapeInfo(
-            name=self.name,
-            entries=await self._count(query, end),
-            anchors=await self.store.count(query.kinds(ANCHOR)),
-            last_anchor=event_name(anchors[0]) or "-" if anchors else None,
-            entries_since_last_anchor=await self._count(query.after(anchors[0].id), end - anchors[0].id) if anchors else await self._count(query, end),
-            last_token_usage=usage["total_tokens"] if usage else None,
-            last_cache_hit_rate=_cache_hit_rate(usage) if usage else None,
-            first_date=first[0].date if first else None,
-            last_date=last[0].date if last else None,
-        )
+    async def branch(self, name: str) -> Branch:
+        """Return the handle of a branch of the tape's family, by its label or its whole name. Raises BranchNotFound."""
+        whole = name if kin_of(name).branch is not None else branch_name(self.name, name)
+        if await self.store.branch(whole) is None:
+            raise BranchNotFound(whole)
+        handle = self._handle(Branch, whole)
+        assert isinstance(handle, Branch)  # noqa: S101 - for type checkers
+        return handle
 
-    async def _count(self, query: TapeQuery, dense: int) -> int:
-        """Return how many entries a query finds: by their ids where the store numbers without gaps, else by counting."""
-        return dense if "D3" in self.store.promises else await self.store.count(query)
+    async def recover(self, how: Recover = "merge") -> list[Recovered]:
+        """Deal with each branch whose driver died: "merge" what it wrote, "keep" it open, or "discard" it."""
+        recovered = await recovery.recover(self.store, self.name, how=how)
+        for report in (each.report for each in recovered if each.report is not None):
+            await self._came_back(report)
+        return recovered
 
-    async def _last_usage(self) -> dict[str, Any] | None:
-        events = await self.store.fetch_all(self.query().kinds(EVENT).newest_first().limit(RUN_EVENTS_LOOKED_AT))
-        for event in events:
-            data = event.payload.get("data")
-            usage = data.get("usage") if isinstance(data, dict) and event_name(event) == "run" else None
-            if isinstance(usage, dict) and type(usage.get("total_tokens")) is int:
-                return usage
-        return None
+    async def _came_back(self, report: MergeReport) -> None:
+        if report.event is not None:
+            await self.scoped(report.parent)._committed(report.entries)
 
-    async def read(self, *, tail_tokens: int | None = None, head_tokens: int = 0) -> Units:
-        """Load the view as units, priced: its tail up to `tail_tokens` (None: all), its first `head_tokens`, its lead."""
-        return await self._scoped_reader().read(self.context, counter=self.counter, tail_tokens=tail_tokens, head_tokens=head_tokens, at=self._at)
+    async def gc(self, *, older_than: timedelta = timedelta(0)) -> list[str]:
+        """Remove what is left of branches that were merged or discarded so long ago and that none was forked from; return their names."""
+        return await self.store.collect(kin_of(self.name).root, before=clock.now() - older_than)
 
-    async def read_messages(self) -> list[Message]:
-        """Return the messages of the view. Raises NoAnchors where it starts behind the newest anchor and there is none."""
-        if self.context.anchor is LAST_ANCHOR and await self._scoped_reader().boundary(self.context, at=self._at) is None:
-            raise NoAnchors
-        return [m for unit in await self.read() for m in unit.messages]
+    async def rename(self, name: str) -> Tape:
+        """Give the tape another name, its branches and sidecars with it, or a branch another label; return the handle under that name.
 
-    def _scoped_reader(self) -> TapeReader:
-        if self._reader is None:
-            raise TapeNotScoped
-        return self._reader
+        Handles made before keep the old name, under which there is nothing now; a `fork_tape()` block that is inside finds its branch
+        at its end. Raises NameTaken, TapeNotFound.
+        """
+        kin = kin_of(self.name)
+        whole = branch_name(self.name, name) if kin.branch is not None and kin_of(name).branch is None else name
+        await self.store.rename(self.name, whole)
+        return self._handle(type(self), whole)
+
+    async def copy(self, name: str, *, store: TapeStore | AsyncTapeStore | WholeStore | None = None) -> Tape:
+        """Copy what the tape shows, and its sidecars, to a tape of its own, in this store or another; return its handle.
+
+        Raises TapeNotFound, NameTaken.
+        """
+        target = self.store if store is None else adapt(store)
+        await copy(self.store, self.name, target=target, name=name)
+        return Tape(target, name, context=self.context, counter=self.counter, archives=self.archives, sidecars=self.sidecars)
+
+    # -- sidecars
+
+    def mount(self, sidecar: object) -> None:
+        """Mount an ability beside the tape: anything with a `name`. Raises InvalidInput where one of that name is mounted."""
+        self.sidecars.mount(sidecar)
+
+    def unmount(self, name: str) -> None:
+        """Take an ability away; what its tape holds stays."""
+        self.sidecars.unmount(name)
+
+    def get_sidecar(self, name: str) -> object | None:
+        """Return the ability mounted under a name, None where there is none."""
+        return self.sidecars.get(name)
+
+    def sidecar_tape_name(self, name: str) -> str:
+        """Return the name of the tape behind a mounted sidecar. Raises KeyError where none of that name is mounted."""
+        return self.sidecars.tape_name(self.name, name)
+
+    def sidecar(self, name: str) -> Tape:
+        """Return the handle of the tape behind a sidecar, mounted or not."""
+        return Tape(self.store, sidecar_name(self.name, name), counter=self.counter, archives=self.archives)
+
+    async def archive_sidecar(self, name: str, *, reason: str = "manual", directory: str | Path | None = None) -> TapeEntry:
+        """Keep what a mounted sidecar holds in a file, and return the event that records it on the tape, also where it failed."""
+        self.sidecar_tape_name(name)
+        return await resetting.archive_sidecar(self.store, self.name, name, directory=self._directory(directory or True), reason=reason)
+
+    async def reset_sidecar(self, name: str, *, archive: bool | str | Path = False, reason: str = "gc") -> tuple[TapeEntry, ...]:
+        """Empty a mounted sidecar, and return the events that record it on the tape; where its archive fails nothing is removed."""
+        self.sidecar_tape_name(name)
+        return await resetting.reset_sidecar(self.store, self.name, name, directory=self._directory(archive), reason=reason)
+
+    # -- together with others
+
+    def lock(self) -> AbstractAsyncContextManager[None]:
+        """Exclude all others who lock this tape, in every task, thread and process, inside `async with tape.lock():`."""
+        return self.store.lock(self.name)
+
+    def lease(self, seconds: float = 30.0, *, owner: str | None = None) -> LeaseScope:
+        """Lease the tape for the length of an `async with` block, whose handle can append until another holder has come.
+
+        Appends keep the lease alive. It passes to another `seconds` after the last one, should this process stop. Raises LeaseHeld.
+        """
+        return LeaseScope(self, seconds=seconds, owner=owner)
+
+    def follow(self, consumer: str | None = None, *, after: int | None = None, pause: float = 0.2) -> AsyncIterator[TapeEntry]:
+        """Yield entries as they come, without end: those behind the place where `consumer` was, or behind `after`, or new ones.
+
+        Each is seen at least once by a named consumer, whatever it dies of. `pause` is the longest time between two looks, in seconds.
+        """
+        return follow(self.store, self.query(), consumer=consumer, after=after, pause=pause)
 
 
-def open_tape(store: str | Path | TapeStore | AsyncTapeStore | WholeStore, name: str, *, context: TapeContext | None = None, counter: Counter | None = None) -> Tape:
+class Branch(Tape):
+    """A tape that was forked from another: it shows what that one held then, and goes on by itself until it is merged or discarded."""
+
+    async def record(self) -> BranchRecord:
+        """Return what is known of the branch: its parent, where it left it, its state. Raises BranchNotFound."""
+        record = await self.store.branch(self.name)
+        if record is None:
+            raise BranchNotFound(self.name)
+        return record
+
+    async def delta(self) -> Sequence[TapeEntry]:
+        """Return the entries that the branch has added."""
+        record, head = await self.record(), await self.head()
+        query = self.query() if head.generation != record.base.generation else self.query().after(record.base.id)
+        return [entry async for entry in query]
+
+    async def merge(self, policy: Policy = APPEND, *, summary: str | Message | TapeEntry | None = None, seal: bool = True) -> MergeReport:
+        """Bring what the branch added back to the tape it was forked from, sidecars too, all at once, and close it; again changes nothing.
+
+        "append": behind what the parent has now, in one block. "fast-forward": only where the parent has not changed since, else
+        Conflict. "squash": `summary` in place of the entries, which stay readable here. A function is given the Delta and returns what
+        to append. With `seal=False` the branch stays open, and its next merge brings what it adds from here on.
+        Raises BranchClosed where it was discarded, InvalidInput where it was reset and is not sealed.
+        """
+        report = await merging.merge(self.store, self.name, policy=policy, summary=summary, seal=seal, mounted=self.sidecars)
+        await self._came_back(report)
+        return report
+
+    async def discard(self) -> None:
+        """Close the branch so that nothing of it comes back; again changes nothing. Raises BranchClosed where it was merged."""
+        await merging.discard(self.store, self.name)
+
+
+async def diff(first: Tape, second: Tape) -> TapeDiff:
+    """Return what two tapes share, such as a tape and its branch, and what one alone has; printing it shows the entries."""
+    return await compared(first.query(), second.query())
+
+
+async def copy_tape(tape: Tape, name: str, *, store: TapeStore | AsyncTapeStore | WholeStore | None = None) -> Tape:
+    """Copy what a tape shows, and its sidecars, to a tape of its own; see `Tape.copy`."""
+    return await tape.copy(name, store=store)
+
+
+def open_tape(
+    store: str | Path | TapeStore | AsyncTapeStore | WholeStore,
+    name: str,
+    *,
+    context: TapeContext | None = None,
+    counter: Counter | None = None,
+    sidecars: Iterable[object] = (),
+) -> Tape:
     """Return a handle for a tape of a store, given as one or by its URL; a store opened by URL is closed with the handle."""
-    if not isinstance(store, (str, Path)):
-        return Tape(store, name, context=context, counter=counter)
     tape_name(name)
-    tape = Tape(open_store(str(store)), name, context=context, counter=counter)
+    kind = Branch if kin_of(name).branch is not None and kin_of(name).sidecar is None else Tape
+    if not isinstance(store, (str, Path)):
+        return kind(store, name, context=context, counter=counter, sidecars=sidecars)
+    tape = kind(open_store(str(store)), name, context=context, counter=counter, sidecars=sidecars)
     tape._owns_store = True
     return tape
 
 
-def tape_name(name: object) -> str:
-    """Return a tape's name. Raises InvalidInput for anything but a non-empty text."""
-    if not isinstance(name, str) or not name:
-        raise InvalidInput(f"A tape's name is a non-empty text, not {name!r}.")
-    return name
-
-
-def entries_of(item: Message | TapeEntry, meta: Mapping[str, object]) -> tuple[TapeEntry, ...]:
-    """Return the entries an item is written as. Raises InvalidInput for anything but a Message or an entry."""
-    if isinstance(item, TapeEntry):
-        return (replace(item, meta=freeze_dict({**item.meta, **meta}, path="meta")) if meta else item,)
-    if not isinstance(item, Message):
-        raise InvalidInput(f"A tape keeps messages and entries, not {type(item).__name__}; wrap a mapping with TapeEntry.message(...) or TapeEntry.event(...).")
-    entries = message_to_entries(item, **meta)
-    if len(entries) > 1 and IDEMPOTENCY_KEY in meta:
-        return tuple(replace(e, meta=freeze_dict({**e.meta, IDEMPOTENCY_KEY: f"{meta[IDEMPOTENCY_KEY]}:{i}"}, path="meta")) for i, e in enumerate(entries))
-    return entries
-
-
-def handoff_entries(name: str, state: Mapping[str, object] | None, meta: Mapping[str, object]) -> tuple[TapeEntry, TapeEntry]:
-    """Return the two entries of a handoff: the anchor, and the event that tells of it."""
-    if not isinstance(name, str) or not name:
-        raise InvalidInput(f"An anchor's name is a non-empty text, not {name!r}.")
-    if state is not None and not isinstance(state, Mapping):
-        raise InvalidInput(f"An anchor's state is a mapping such as {{'summary': ...}}, not {type(state).__name__}.")
-    beside = {**meta, IDEMPOTENCY_KEY: f"{meta[IDEMPOTENCY_KEY]}:handoff"} if IDEMPOTENCY_KEY in meta else meta
-    return TapeEntry.anchor(name, state, **meta), TapeEntry.event("handoff", {"name": name, "state": state or {}}, **beside)
-
-
-def _state(anchor: TapeEntry) -> FrozenDict:
-    state = anchor.payload.get("state")
-    return state if isinstance(state, FrozenDict) else FrozenDict()
-
-
-def _cache_hit_rate(usage: Mapping[str, Any]) -> float | None:
-    details, prompt = usage.get("prompt_tokens_details"), usage.get("prompt_tokens")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-    return cached / prompt if isinstance(cached, int) and isinstance(prompt, int) and prompt > 0 else None
+def _entry_id(entry: int | TapeEntry, *, lowest: int = 1) -> int:
+    id = entry.id if isinstance(entry, TapeEntry) else entry
+    if not isinstance(id, int) or isinstance(id, bool) or id < lowest:
+        raise InvalidInput(f"A tape is read or forked at an entry's id, a whole number from {lowest}, not {id!r}.")
+    return id

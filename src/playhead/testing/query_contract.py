@@ -24,15 +24,15 @@ class QueryContract(StoreStage):
         """R-041, R-042: every pair of filters returns what `query.apply` keeps of the whole tape."""
 
         async def scenario(store: WholeStore) -> None:
-            await store.append_many("t", _history())
+            await store.append_many("t", history())
             query = TapeQuery(tape="t", store=store)
             whole = await query.all()
             windows = [query, query.last_anchor(), query.after_anchor("A"), query.between_anchors("A", "B")]
-            for window, one, two in product(windows, _filters(), _filters()):
+            for window, one, two in product(windows, filters(), filters()):
                 for narrowed in (one(two(window)), one(two(window)).newest_first()):
                     for asked in (narrowed, narrowed.limit(3)):
-                        wanted = _kept(asked, whole)
-                        equal(await _found(asked), wanted, f"{asked}")
+                        wanted = kept(asked, whole)
+                        equal(await found(asked), wanted, f"{asked}")
                         if wanted is not None:
                             equal(await store.count(asked), len(wanted), f"count of {asked}")
 
@@ -42,7 +42,7 @@ class QueryContract(StoreStage):
         """R-042, R-053."""
 
         async def scenario(store: WholeStore) -> None:
-            await store.append_many("t", _history())
+            await store.append_many("t", history())
             query = TapeQuery(tape="t", store=store)
             equal(await _texts(query.limit(2).kinds("note").query("NOTE 1")), ["note 1", "note 11"])
             equal(await _texts(query.kinds("note").newest_first().limit(2)), ["note 109", "note 107"])
@@ -188,7 +188,8 @@ class QueryContract(StoreStage):
         self.play(tmp_path, scenario)
 
 
-def _filters() -> Sequence[Callable[[TapeQuery], TapeQuery]]:
+def filters() -> Sequence[Callable[[TapeQuery], TapeQuery]]:
+    """Return filters of every sort, as steps of building a query of `history()`."""
     days = [_START + timedelta(minutes=m) for m in (10, 55)]
     return (
         lambda q: q.kinds("note", "event", "note"),
@@ -202,7 +203,7 @@ def _filters() -> Sequence[Callable[[TapeQuery], TapeQuery]]:
     )
 
 
-def _kept(query: TapeQuery, whole: Sequence[TapeEntry]) -> list[TapeEntry] | None:
+def kept(query: TapeQuery, whole: Sequence[TapeEntry]) -> list[TapeEntry] | None:
     """Return what a query keeps of a whole tape, None where its window has no edge."""
     try:
         return query.apply(whole)
@@ -210,7 +211,7 @@ def _kept(query: TapeQuery, whole: Sequence[TapeEntry]) -> list[TapeEntry] | Non
         return None
 
 
-async def _found(query: TapeQuery) -> list[TapeEntry] | None:
+async def found(query: TapeQuery) -> list[TapeEntry] | None:
     """Return what a query's store returns, None where its window has no edge."""
     try:
         return list(await query.all())
@@ -218,7 +219,7 @@ async def _found(query: TapeQuery) -> list[TapeEntry] | None:
         return None
 
 
-def _history() -> list[TapeEntry]:
+def history() -> list[TapeEntry]:
     """Return 110 entries, a minute apart: notes, with an event and an anchor here and there."""
     return [_of(i) for i in range(110)]
 

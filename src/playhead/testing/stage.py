@@ -14,7 +14,8 @@ import anyio
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import freeze_dict
 from playhead.store.adapt import adapt
-from playhead.store.protocol import WholeStore
+from playhead.store.protocol import IDEMPOTENCY_KEY, WholeStore
+from playhead.store.query import TapeQuery
 
 Scenario = Callable[[WholeStore], Awaitable[None]]
 
@@ -35,13 +36,21 @@ class StoreStage:
 
     def play_again(self, place: Path, before: Scenario, after: Scenario) -> None:
         """Run one scenario, then the other on the store opened anew; left out for a store that lives in memory."""
-        if getattr(self.open_store(place), "durability", "memory") == "memory":
-            raise unittest.SkipTest("the store does not say by a `durability` that it outlives the process")
+        self.outlives_the_process(place)
         self.play(place, before, after)
 
+    def outlives_the_process(self, place: Path) -> None:
+        """Leave the test out for a store that lives in memory, where opening it again gives another one."""
+        if getattr(self.open_store(place), "durability", "memory") == "memory":
+            raise unittest.SkipTest("the store does not say by a `durability` that it outlives the process")
+
+    async def opened(self, place: Path) -> WholeStore:
+        """Return the store under test as a whole one."""
+        store = self.open_store(place)
+        return adapt(await store if inspect.isawaitable(store) else store)
+
     async def _played(self, place: Path, scenario: Scenario, needs: str | None) -> None:
-        opened = self.open_store(place)
-        store = adapt(await opened if inspect.isawaitable(opened) else opened)
+        store = await self.opened(place)
         try:
             if needs is not None and needs not in store.promises:
                 raise unittest.SkipTest(f"the store does not promise {needs}")
@@ -53,6 +62,21 @@ class StoreStage:
 def entry_of(kind: str, payload: Mapping[str, object], *, meta: Mapping[str, object] | None = None, date: str = "") -> TapeEntry:
     """Return an entry that was not appended yet."""
     return TapeEntry(0, kind, freeze_dict(payload), freeze_dict(meta or {}, path="meta"), date)
+
+
+def note(text: str, **meta: object) -> TapeEntry:
+    """Return an entry that was not appended yet and says a text."""
+    return entry_of("note", {"text": text}, meta=meta)
+
+
+def keyed(text: str, key: str) -> TapeEntry:
+    """Return an entry that was not appended yet, says a text, and has an idempotency key."""
+    return note(text, **{IDEMPOTENCY_KEY: key})
+
+
+async def whole(store: WholeStore, tape: str) -> list[TapeEntry]:
+    """Return all entries of a tape."""
+    return list(await store.fetch_all(TapeQuery(tape=tape)))
 
 
 def equal(found: object, wanted: object, what: str = "") -> None:

@@ -12,8 +12,13 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, InvalidInput, KeyConflict
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.testing.blob_contract import BlobContract
+from playhead.testing.branch_contract import BranchContract
+from playhead.testing.change_contract import ChangeContract
+from playhead.testing.lease_contract import LeaseContract
 from playhead.testing.query_contract import QueryContract
-from playhead.testing.stage import entry_of, equal, raising
+from playhead.testing.sidecar_contract import SidecarContract
+from playhead.testing.stage import entry_of, equal, keyed, note, raising, whole
 
 _NAMES = ("../x", "/etc/passwd", "a/b", "a\\b", ".", "CON", "a b", "x" * 3_000, "Case", "case", "日本語", "🙂", "%_", "'; --", "tab\there")
 _VALUES: Sequence[object] = (
@@ -22,15 +27,15 @@ _VALUES: Sequence[object] = (
 )  # fmt: skip
 
 
-class StoreContract(QueryContract):
-    """D1 to D6 and what queries return, for any store: blocking, async, with four methods or whole.
+class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract):
+    """D1 to D6, what queries return, branches and sidecars, for any store: blocking, async, with four methods or whole.
 
         class TestMyStore(playhead.testing.StoreContract):
             def open_store(self, place: Path) -> MyStore:
                 return MyStore(place)
 
     Tests of promises that the store does not make are left out; those of reopening, too, unless the store has a
-    `durability` other than "memory". Each test runs its own event loop, so pytest needs no plugin.
+    `durability` other than "memory", and those of blobs where it keeps none. Each test runs its own event loop, so pytest needs no plugin.
     """
 
     def test_ids_are_dense_from_one_on_each_tape(self, tmp_path: Path) -> None:
@@ -39,8 +44,8 @@ class StoreContract(QueryContract):
         async def scenario(store: WholeStore) -> None:
             equal([e.id for e in await _notes(store, "a", 3)], [1, 2, 3])
             equal([e.id for e in await _notes(store, "b", 2)], [1, 2])
-            equal([e.id for e in await store.append_many("a", [_note("x"), _note("y")])], [4, 5])
-            equal([e.id for e in await _all(store, "a")], [1, 2, 3, 4, 5])
+            equal([e.id for e in await store.append_many("a", [note("x"), note("y")])], [4, 5])
+            equal([e.id for e in await whole(store, "a")], [1, 2, 3, 4, 5])
 
         self.play(tmp_path, scenario)
 
@@ -52,12 +57,12 @@ class StoreContract(QueryContract):
 
             async def write(who: int) -> None:
                 for i in range(8):
-                    stored.extend(await store.append_many("t", [_note(f"{who}.{i}")]))
+                    stored.extend(await store.append_many("t", [note(f"{who}.{i}")]))
 
             async with anyio.create_task_group() as tasks:
                 for who in range(8):
                     tasks.start_soon(write, who)
-            kept = await _all(store, "t")
+            kept = await whole(store, "t")
             equal([e.id for e in kept], list(range(1, 65)))
             equal({e.id: e for e in stored}, {e.id: e for e in kept}, "what the appends returned")
             for who in range(8):
@@ -69,7 +74,7 @@ class StoreContract(QueryContract):
         """D4: the entry that was handed in has no id afterwards, also one that has its uid already."""
 
         async def scenario(store: WholeStore) -> None:
-            plain, known = _note("x"), _note("y", uid="0190a0b0-0000-7000-8000-000000000001")
+            plain, known = note("x"), note("y", uid="0190a0b0-0000-7000-8000-000000000001")
             stored = await store.append_many("t", [plain, known])
             equal([plain.id, known.id, plain.uid], [0, 0, ""])
             equal([stored[0].uid != "", stored[1].uid], [True, known.uid])
@@ -80,9 +85,9 @@ class StoreContract(QueryContract):
         """D4."""
 
         async def scenario(store: WholeStore) -> None:
-            written = [*await _notes(store, "t", 2), *await store.append_many("t", [_note("c", run_id="r"), TapeEntry.anchor("a", {"k": [1]})])]
-            equal(await _all(store, "t"), written)
-            equal(await _all(store, "t"), written, "read again")
+            written = [*await _notes(store, "t", 2), *await store.append_many("t", [note("c", run_id="r"), TapeEntry.anchor("a", {"k": [1]})])]
+            equal(await whole(store, "t"), written)
+            equal(await whole(store, "t"), written, "read again")
 
         self.play(tmp_path, scenario)
 
@@ -92,7 +97,7 @@ class StoreContract(QueryContract):
         async def scenario(store: WholeStore) -> None:
             for value in _VALUES:
                 await store.append_many("t", [TapeEntry.event("e", {"value": value}, note=value)])
-            kept = await _all(store, "t")
+            kept = await whole(store, "t")
             for value, entry in zip(_VALUES, kept, strict=True):
                 equal(entry.payload["data"]["value"], value)
                 equal(type(entry.payload["data"]["value"]) in (type(value), *type(value).__subclasses__()), wanted=True, what=f"type of {value!r}")
@@ -107,7 +112,7 @@ class StoreContract(QueryContract):
         async def scenario(store: WholeStore) -> None:
             dates = ["2026-03-01T12:00:00.123456+02:00", "1969-12-31T23:59:59.999999Z", "2026-03-01", "0001-01-01", "9999-12-31T23:59:59.999999"]
             await store.append_many("t", [entry_of("kind of 我", {}, date=date) for date in dates])
-            kept = await _all(store, "t")
+            kept = await whole(store, "t")
             equal({e.kind for e in kept}, {"kind of 我"})
             equal([e.date for e in kept], [entry_of("k", {}, date=date).date for date in dates])
 
@@ -120,10 +125,10 @@ class StoreContract(QueryContract):
             content = ["one", {"two": 2}]
             await store.append_many("t", [TapeEntry.message({"role": "user", "content": content})])
             content.append("three")
-            (kept,) = await _all(store, "t")
+            (kept,) = await whole(store, "t")
             with raising(TypeError):
                 kept.payload["content"].append("four")
-            equal([e.payload["content"] for e in await _all(store, "t")], [["one", {"two": 2}]])
+            equal([e.payload["content"] for e in await whole(store, "t")], [["one", {"two": 2}]])
 
         self.play(tmp_path, scenario)
 
@@ -132,8 +137,8 @@ class StoreContract(QueryContract):
 
         async def scenario(store: WholeStore) -> None:
             text = "0123456789abcdef" * 200_000
-            await store.append_many("t", [_note(text), _note("after")])
-            equal([e.payload["text"] == text for e in await _all(store, "t")], [True, False])
+            await store.append_many("t", [note(text), note("after")])
+            equal([e.payload["text"] == text for e in await whole(store, "t")], [True, False])
 
         self.play(tmp_path, scenario)
 
@@ -142,9 +147,9 @@ class StoreContract(QueryContract):
 
         async def scenario(store: WholeStore) -> None:
             for name in _NAMES:
-                await store.append_many(name, [_note(name)])
+                await store.append_many(name, [note(name)])
             for name in _NAMES:
-                equal([e.payload["text"] for e in await _all(store, name)], [name])
+                equal([e.payload["text"] for e in await whole(store, name)], [name])
             equal(await store.list_tapes(), sorted(_NAMES))
 
         self.play(tmp_path, scenario)
@@ -155,7 +160,7 @@ class StoreContract(QueryContract):
         async def scenario(store: WholeStore) -> None:
             for name in ("", "a\0b", "a\ud800"):
                 with raising(InvalidInput):
-                    await store.append_many(name, [_note("x")])
+                    await store.append_many(name, [note("x")])
                 with raising(InvalidInput):
                     await store.fetch_all(TapeQuery(tape=name))
                 with raising(InvalidInput):
@@ -169,9 +174,9 @@ class StoreContract(QueryContract):
 
         async def scenario(store: WholeStore) -> None:
             await _notes(store, "t", 1)
-            for bad in (_note("x", uid=7), _note("x", **{IDEMPOTENCY_KEY: 7}), {"role": "user"}):
+            for bad in (note("x", uid=7), note("x", **{IDEMPOTENCY_KEY: 7}), {"role": "user"}):
                 with raising(InvalidInput):
-                    await store.append_many("t", [_note("good"), bad])  # type: ignore[list-item]
+                    await store.append_many("t", [note("good"), bad])  # type: ignore[list-item]
             equal(await store.head("t"), Head(0, 1))
 
         self.play(tmp_path, scenario)
@@ -185,13 +190,13 @@ class StoreContract(QueryContract):
 
             async def read() -> None:
                 while not done.is_set():
-                    seen.append(len(await _all(store, "t")))
+                    seen.append(len(await whole(store, "t")))
                     await anyio.lowlevel.checkpoint()
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(read)
                 for _ in range(20):
-                    await store.append_many("t", [_note(str(i)) for i in range(10)])
+                    await store.append_many("t", [note(str(i)) for i in range(10)])
                     await anyio.lowlevel.checkpoint()
                 done.set()
             equal([n for n in seen if n % 10], [])
@@ -204,12 +209,12 @@ class StoreContract(QueryContract):
         async def scenario(store: WholeStore) -> None:
             async def write(who: str) -> None:
                 for _ in range(5):
-                    await store.append_many("t", [_note(who) for _ in range(5)])
+                    await store.append_many("t", [note(who) for _ in range(5)])
 
             async with anyio.create_task_group() as tasks:
                 for who in "abcd":
                     tasks.start_soon(write, who)
-            texts = [e.payload["text"] for e in await _all(store, "t")]
+            texts = [e.payload["text"] for e in await whole(store, "t")]
             equal([texts[i : i + 5] for i in range(0, 100, 5) if len(set(texts[i : i + 5])) > 1], [])
 
         self.play(tmp_path, scenario)
@@ -222,9 +227,9 @@ class StoreContract(QueryContract):
             await _notes(store, "t", 2)
             again = await store.append_many("t", [entry_of("event", {"data": {"b": 2, "a": 1}, "name": "e"}, meta={IDEMPOTENCY_KEY: "k", "other": 1})])
             equal(again, (first,))
-            mixed = await store.append_many("t", [_note("new"), _keyed("twice", "l"), _keyed("twice", "l"), TapeEntry.event("e", {"a": 1, "b": 2}, idempotency_key="k")])
+            mixed = await store.append_many("t", [note("new"), keyed("twice", "l"), keyed("twice", "l"), TapeEntry.event("e", {"a": 1, "b": 2}, idempotency_key="k")])
             equal([e.id for e in mixed], [4, 5, 5, 1])
-            equal([e.id for e in await store.append_many("other", [_keyed("x", "k")])], [1], "keys are each tape's own")
+            equal([e.id for e in await store.append_many("other", [keyed("x", "k")])], [1], "keys are each tape's own")
 
         self.play(tmp_path, scenario, needs="D5")
 
@@ -232,8 +237,8 @@ class StoreContract(QueryContract):
         """D5."""
 
         async def scenario(store: WholeStore) -> None:
-            await store.append_many("t", [_keyed("x", "k")])
-            for batch in ([_keyed("y", "k")], [_note("new"), _keyed("y", "k")], [_keyed("one", "l"), _keyed("two", "l")]):
+            await store.append_many("t", [keyed("x", "k")])
+            for batch in ([keyed("y", "k")], [note("new"), keyed("y", "k")], [keyed("one", "l"), keyed("two", "l")]):
                 with raising(KeyConflict):
                     await store.append_many("t", batch)
             with raising(KeyConflict):
@@ -248,7 +253,7 @@ class StoreContract(QueryContract):
         async def scenario(store: WholeStore) -> None:
             async with anyio.create_task_group() as tasks:
                 for _ in range(16):
-                    tasks.start_soon(store.append_many, "t", [_keyed("x", "k")])
+                    tasks.start_soon(store.append_many, "t", [keyed("x", "k")])
             equal(await store.head("t"), Head(0, 1))
 
         self.play(tmp_path, scenario, needs="D5")
@@ -257,15 +262,15 @@ class StoreContract(QueryContract):
         """D6."""
 
         async def scenario(store: WholeStore) -> None:
-            await store.append_many("t", [_note("x")], expected_head=EMPTY)
+            await store.append_many("t", [note("x")], expected_head=EMPTY)
             for wrong in (EMPTY, Head(0, 2), Head(1, 1)):
                 with raising(Conflict) as caught:
-                    await store.append_many("t", [_note("y")], expected_head=wrong)
+                    await store.append_many("t", [note("y")], expected_head=wrong)
                 equal([getattr(error, "found", None) for error in caught], [Head(0, 1)])
                 with raising(Conflict):
                     await store.reset("t", expected_head=wrong)
             equal(await store.head("t"), Head(0, 1))
-            await store.append_many("t", [_note("y")], expected_head=Head(0, 1))
+            await store.append_many("t", [note("y")], expected_head=Head(0, 1))
             equal(await store.head("t"), Head(0, 2))
 
         self.play(tmp_path, scenario, needs="D6")
@@ -278,7 +283,7 @@ class StoreContract(QueryContract):
 
             async def write(who: str) -> None:
                 try:
-                    await store.append_many("t", [_note(who)], expected_head=EMPTY)
+                    await store.append_many("t", [note(who)], expected_head=EMPTY)
                 except Conflict:
                     lost.append(who)
 
@@ -293,10 +298,10 @@ class StoreContract(QueryContract):
         """D5, D6: a retry of what was kept succeeds although the tape has moved since."""
 
         async def scenario(store: WholeStore) -> None:
-            first = await store.append_many("t", [_keyed("x", "k")], expected_head=EMPTY)
-            equal(await store.append_many("t", [_keyed("x", "k")], expected_head=EMPTY), first)
+            first = await store.append_many("t", [keyed("x", "k")], expected_head=EMPTY)
+            equal(await store.append_many("t", [keyed("x", "k")], expected_head=EMPTY), first)
             with raising(Conflict):
-                await store.append_many("t", [_keyed("x", "k"), _note("new")], expected_head=EMPTY)
+                await store.append_many("t", [keyed("x", "k"), note("new")], expected_head=EMPTY)
 
         self.play(tmp_path, scenario, needs="D6")
 
@@ -309,7 +314,7 @@ class StoreContract(QueryContract):
             await store.reset("never written")
             equal(await store.head("never written"), EMPTY)
             await store.reset("t")
-            equal([await _all(store, "t"), await store.list_tapes(), await store.head("t")], [[], ["other"], Head(1, 0)])
+            equal([await whole(store, "t"), await store.list_tapes(), await store.head("t")], [[], ["other"], Head(1, 0)])
             equal([e.id for e in await _notes(store, "t", 2)], [1, 2])
             equal([await store.list_tapes(), await store.head("t")], [["other", "t"], Head(1, 2)])
 
@@ -319,10 +324,10 @@ class StoreContract(QueryContract):
         """R-100, D5: keys and uids of the old generation are forgotten with it."""
 
         async def scenario(store: WholeStore) -> None:
-            (old,) = await store.append_many("t", [_keyed("x", "k")])
-            fresh = await store.reset("t", entries=[TapeEntry.anchor("start"), _keyed("another body", "k")])
+            (old,) = await store.append_many("t", [keyed("x", "k")])
+            fresh = await store.reset("t", entries=[TapeEntry.anchor("start"), keyed("another body", "k")])
             equal([e.id for e in fresh], [1, 2])
-            equal(await _all(store, "t"), list(fresh))
+            equal(await whole(store, "t"), list(fresh))
             equal(await store.find("t", keys=["k"], uids=[old.uid]), {"k": fresh[1]})
             equal(await store.head("t"), Head(1, 2))
 
@@ -332,8 +337,8 @@ class StoreContract(QueryContract):
         """Any number of them, near the end of the tape and far from it; what is on another tape is not found."""
 
         async def scenario(store: WholeStore) -> None:
-            kept = await store.append_many("t", [_keyed(str(i), f"key {i}") for i in range(200)])
-            odd = await store.append_many("t", [_note("odd", uid="no UUID: \ud800 🙂"), _note("upper", uid=kept[0].uid.upper() + "X")])
+            kept = await store.append_many("t", [keyed(str(i), f"key {i}") for i in range(200)])
+            odd = await store.append_many("t", [note("odd", uid="no UUID: \ud800 🙂"), note("upper", uid=kept[0].uid.upper() + "X")])
             await _notes(store, "other", 1)
             uids = [kept[3].uid, kept[150].uid, odd[0].uid, odd[1].uid, "unknown"]
             equal(await store.find("t", uids=uids), {e.uid: e for e in (kept[3], kept[150], *odd)})
@@ -349,29 +354,17 @@ class StoreContract(QueryContract):
         async def before(store: WholeStore) -> None:
             await _notes(store, "gone", 3)
             await store.reset("gone")
-            kept.extend([*await _notes(store, "t", 70), *await store.append_many("t", [_keyed("x", "k")])])
+            kept.extend([*await _notes(store, "t", 70), *await store.append_many("t", [keyed("x", "k")])])
 
         async def after(store: WholeStore) -> None:
-            equal(await _all(store, "t"), kept)
-            equal(await store.append_many("t", [_keyed("x", "k")]), (kept[-1],))
+            equal(await whole(store, "t"), kept)
+            equal(await store.append_many("t", [keyed("x", "k")]), (kept[-1],))
             equal([e.id for e in await _notes(store, "t", 1)], [72])
             equal([await store.head("gone"), await store.list_tapes()], [Head(1, 0), ["t"]])
 
         self.play_again(tmp_path, before, after)
 
 
-def _note(text: str, **meta: object) -> TapeEntry:
-    return entry_of("note", {"text": text}, meta=meta)
-
-
-def _keyed(text: str, key: str) -> TapeEntry:
-    return _note(text, **{IDEMPOTENCY_KEY: key})
-
-
 async def _notes(store: WholeStore, tape: str, count: int) -> list[TapeEntry]:
     """Append notes one by one and return them as stored."""
-    return [entry for i in range(count) for entry in await store.append_many(tape, [_note(f"note {i}")])]
-
-
-async def _all(store: WholeStore, tape: str) -> list[TapeEntry]:
-    return list(await store.fetch_all(TapeQuery(tape=tape)))
+    return [entry for i in range(count) for entry in await store.append_many(tape, [note(f"note {i}")])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from playhead.errors import InvalidInput
 from playhead.view.exact import ExactCounter, has_exact_counts
@@ -29,7 +30,7 @@ class ScaledCounter:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.factor > 0:
+        if not isinstance(self.factor, (int, float)) or not 0 < self.factor < inf:
             raise InvalidInput(f"A counter's factor is a positive number, not {self.factor!r}.")
 
     @property

@@ -47,9 +47,14 @@ _RATES = {3: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320), 2:
 
 
 def media_tokens(media: Media, *, count: Callable[[str], int]) -> int:
-    """Return the price of media, with the line of text that stands for it where a provider does not take it; `count` prices words."""
+    """Return the price of media, with the line of text that stands for it where a provider does not take it; `count` prices words.
+
+    What is kept by reference costs what its bytes did, so that it may be sent again.
+    """
     media = media_forms.spelled_out(media)
     line = count(media_forms.stub(media, why=_WHY))
+    if isinstance(known := media_forms.kept_facts(media).get("tokens"), int):
+        return line + max(known, 0)
     if media.kind == "image":
         return line + picture_tokens(pixels(media.data or ""))
     if media.kind == "document":

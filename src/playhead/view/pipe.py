@@ -67,7 +67,7 @@ class Pipe:
         """Return the messages of entries."""
         counter = default_counter()
         units = self.projection.build(entries, counter=counter).units
-        return [m for unit in self.apply(units, counter=counter).units for m in unit.messages]
+        return [m for unit in self.apply_from_start(units, counter=counter).units for m in unit.messages]
 
     def apply(self, units: Sequence[Unit], *, counter: Counter) -> Selected:
         """Return what all steps leave of the newest units of a view."""
@@ -76,6 +76,12 @@ class Pipe:
             done = step.apply(left.units, counter=counter)
             left = Selected(units=done.units, hidden=(*left.hidden, *done.hidden), until=left.until or done.until)
         return replace(left, hidden=tuple(sorted(left.hidden, key=lambda h: h.id)))
+
+    def apply_from_start(self, units: Sequence[Unit], *, counter: Counter) -> Selected:
+        """Return what all steps leave of a whole view: the system messages that it opens with belong to no turn, and are given to the steps apart."""
+        lead = leading(units)
+        opening, rest = self.apply(units[:lead], counter=counter), self.apply(units[lead:], counter=counter)
+        return Selected(units=(*opening.units, *rest.units), hidden=(*opening.hidden, *rest.hidden), until=rest.until)
 
 
 def pipe(*steps: Step) -> Pipe:
@@ -91,6 +97,11 @@ def pipe(*steps: Step) -> Pipe:
     if not flat:
         raise InvalidInput("pipe needs at least one selector.")
     return Pipe(steps=tuple(flat))
+
+
+def leading(units: Sequence[Unit]) -> int:
+    """Return how many system messages units begin with."""
+    return next((i for i, u in enumerate(units) if u.role != "system"), len(units))
 
 
 def hide(unit: Unit, reason: str) -> Iterable[Hidden]:

@@ -168,6 +168,7 @@ class Plan:
 
         Raises InvalidPlan for a plan that loses, repeats or reorders something, OverBudgetError for one that does not fit.
         """
+        _check_types(self.spans)
         self._check_tiling()
         self._check_bounds()
         for span in self.spans:
@@ -220,6 +221,23 @@ def _tiling_fault(planned: Sequence[Unit], loaded: Sequence[Unit]) -> str:
     if twice:
         return f"The plan repeats {len(twice)} units, the first of entries {twice[0].first} to {twice[0].last}."
     return "The plan changes the order of the units."
+
+
+def _check_types(spans: object) -> None:
+    """Prove that a plan is made of spans, units and messages; a strategy may build its own."""
+    if not isinstance(spans, (tuple, list)):
+        raise InvalidPlan(f"A plan's spans are a tuple of Span, not {type(spans).__name__}; build it with units.keep(...) or units.plan(...).")
+    for index, span in enumerate(spans):
+        if not isinstance(span, Span):
+            raise InvalidPlan(f"Span {index} of the plan is {type(span).__name__}, not a Span; build the plan with units.keep(...) or units.plan(...).")
+        for name, kind in (("units", Unit), ("messages", Message)):
+            held = getattr(span, name)
+            if not isinstance(held, tuple) or not all(isinstance(h, kind) for h in held):
+                raise InvalidPlan(f"The {name} of span {index} are a tuple of {kind.__name__}, not {held!r:.80}.")
+        if not isinstance(span.form, str) or not isinstance(span.reason, str):
+            raise InvalidPlan(f"The form and the reason of span {index} are texts, not {span.form!r:.80} and {span.reason!r:.80}.")
+        if span.tokens is not None and (not isinstance(span.tokens, int) or span.tokens < 0):
+            raise InvalidPlan(f"The tokens of span {index} are a whole number from 0, or None, not {span.tokens!r:.80}.")
 
 
 def _check_span(span: Span, counter: Counter | None) -> None:

@@ -13,12 +13,12 @@ from playhead.store.query import TapeQuery
 from playhead.view.context import LAST_ANCHOR, TapeContext, pipe_of, projection_of
 from playhead.view.pairing import ORPHAN, Built
 from playhead.view.pieces import Piece, note_of, priced, read_piece
-from playhead.view.pipe import Pipe, Selected
+from playhead.view.pipe import Pipe, Selected, leading
 from playhead.view.plan import Units
 from playhead.view.projection import Projection
 from playhead.view.selection import pick, selected_units, selector_name, visible
 from playhead.view.tail import Tail, TailKey
-from playhead.view.tokens import Counter
+from playhead.view.tokens import Counter, check_tokens
 from playhead.view.units import Before, Gap, Hidden, Unit
 
 FIRST_PAGE = 256
@@ -41,7 +41,8 @@ class _Range:
 class TapeReader:
     """Reads views of one tape, and remembers its newest entries and what they say: entries never change.
 
-    All handles of a tape on one store object may share one; a reset of the tape is noticed by its generation.
+    All handles of a tape on one store object may share one; a reset of the tape is noticed by its generation, another tape under its
+    name (once it was renamed, or collected) by its newest entry.
     """
 
     def __init__(self, store: WholeStore, tape: str) -> None:
@@ -60,6 +61,9 @@ class TapeReader:
         A selector of the user's own gets the whole view. `at` reads the tape as it was when that entry was its last.
         Raises AnchorNotFound for a name that no anchor has; without any anchor LAST_ANCHOR reads the whole tape.
         """
+        check_tokens("head_tokens", head_tokens)
+        if tail_tokens is not None:
+            check_tokens("tail_tokens", tail_tokens)
         while True:
             head = await self._refresh()
             units = await self._read(context, head, counter, tail_tokens, head_tokens, at)
@@ -93,19 +97,29 @@ class TapeReader:
         return _only(await self.store.fetch_all(upto.newest_first().limit(1)))
 
     async def _refresh(self) -> Head:
-        """Read what came behind the newest entry remembered, or forget all where the tape was reset."""
+        """Read what came behind the newest entry remembered, or forget all where another tape has that name now, or the tape was reset."""
         head = await self.store.head(self.tape)
-        if head.generation > self._generation or head.generation == self._generation and self._newest and self._newest[-1].id > head.id:
-            self._generation, self._newest, self._tail = head.generation, (), None
-            self._fronts.clear()
-            self._pieces.clear()
-        last = self._newest[-1].id if self._newest else None
-        if last is not None and last < head.id:
-            missing = head.id - last
-            fresh = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last, ceiling=head.id))) if missing <= REMEMBERED else ()
-            if head.generation == self._generation and self._newest and self._newest[-1].id == last:
-                self._newest = (*self._newest, *fresh)[-REMEMBERED:] if fresh else ()
+        if head.generation != self._generation or self._newest and self._newest[-1].id > head.id:
+            self._forget(head.generation)
+        if not self._newest:
+            return head
+        last = self._newest[-1]
+        if head.id - last.id > REMEMBERED:
+            self._forget(head.generation)
+            return head
+        found = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last.id - 1, ceiling=head.id)))
+        if head.generation != self._generation or not self._newest or self._newest[-1] is not last:
+            return head
+        if not found or not _is_same(found[0], last):
+            self._forget(head.generation)
+        elif len(found) > 1:
+            self._newest = (*self._newest, *found[1:])[-REMEMBERED:]
         return head
+
+    def _forget(self, generation: int) -> None:
+        self._generation, self._newest, self._tail = generation, (), None
+        self._fronts.clear()
+        self._pieces.clear()
 
     def _read_piece(self, counter: Counter, generation: int) -> Callable[[TapeEntry], Piece]:
         pieces, name = self._pieces, counter.name
@@ -147,7 +161,7 @@ class TapeReader:
         wanted = tail_tokens
         while True:
             built, starts_view = await self._held(projection, span, counter, wanted)
-            left = Selected(units=built.units) if steps is None else steps.apply(built.units, counter=counter)
+            left = _left(built.units, steps, counter=counter, starts_view=starts_view)
             cost = sum([u.tokens for u in left.units])
             if starts_view or tail_tokens is None or wanted is None or left.until or cost > tail_tokens:
                 break
@@ -155,8 +169,8 @@ class TapeReader:
         hidden = tuple(sorted((*built.hidden, *left.hidden), key=_id)) if left.hidden else built.hidden
         tail = Built(units=left.units, hidden=hidden)
         if starts_view:
-            return Units(units=tail.units, hidden=tail.hidden, lead=_leading(tail.units))
-        units = await self._fronted(projection, span, counter, tail, built.units[0].first, head_tokens, steps)
+            return Units(units=tail.units, hidden=tail.hidden, lead=leading(tail.units))
+        units = await self._fronted(projection, span, counter, tail, built.units[0].first, 0 if left.until else head_tokens, steps)
         gap = units.unread
         return replace(units, unread=gap and replace(gap, reason=left.until))
 
@@ -216,7 +230,7 @@ class TapeReader:
             if sum(u.tokens for u in front.units) > room or len(ahead) < size or not room:
                 break
             size *= 4
-        lead = _leading(front.units)
+        lead = leading(front.units)
         kept = max(lead, _complete(front.units, room))
         units = front.units[:kept] if steps is None else steps.apply(front.units[:kept], counter=counter).units
         last = max((id for u in units for id in u.ids), default=span.start)
@@ -252,12 +266,23 @@ class TapeReader:
         if picked and not built.units and built.hidden:
             raise SelectorError(selector_name(context.select), f"returned nothing that is a message: {built.hidden[0].reason}")
         unseen = tuple(Hidden(id=e.id, kind=e.kind, reason="meta.context is False") for e in entries if e.meta.get("context") is False)
-        return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen), key=_id)), lead=_leading(built.units))
+        return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen), key=_id)), lead=leading(built.units))
+
+
+def _left(units: tuple[Unit, ...], steps: Pipe | None, *, counter: Counter, starts_view: bool) -> Selected:
+    """Return what steps leave of the newest units of a view."""
+    if steps is None:
+        return Selected(units=units)
+    return steps.apply_from_start(units, counter=counter) if starts_view else steps.apply(units, counter=counter)
 
 
 def _next_size(read: int, cost: int, wanted: int) -> int:
     """Return how many more entries to read where `read` of them cost `cost` tokens and `wanted` are needed."""
     return min(max(FIRST_PAGE, (wanted - cost) * read * 5 // (4 * max(cost, 1))), LARGEST_PAGE)
+
+
+def _is_same(one: TapeEntry, other: TapeEntry) -> bool:
+    return (one.uid, one.kind, one.date) == (other.uid, other.kind, other.date)
 
 
 def _id(value: TapeEntry | Hidden) -> int:
@@ -266,11 +291,6 @@ def _id(value: TapeEntry | Hidden) -> int:
 
 def _only(found: Sequence[TapeEntry]) -> TapeEntry | None:
     return found[0] if found else None
-
-
-def _leading(units: Sequence[Unit]) -> int:
-    """Return how many system messages the view opens with."""
-    return next((i for i, u in enumerate(units) if u.role != "system"), len(units))
 
 
 def _complete(units: Sequence[Unit], room: int) -> int:

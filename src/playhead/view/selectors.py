@@ -168,7 +168,7 @@ class mask:  # noqa: N801
 
 @dataclass(frozen=True, slots=True)
 class keep_last:  # noqa: N801
-    """Keep the last `turns` user messages and all that follows them."""
+    """Keep the last `turns` user messages and all that follows them, and the system messages that the view opens with."""
 
     turns: int
     name = "keep_last"
@@ -183,9 +183,7 @@ class keep_last:  # noqa: N801
         if len(starts) < self.turns:
             return Selected(units=tuple(units))
         first = starts[-self.turns]
-        out, lead = units[:first], [u for u in units[:first] if u.role == "system"]
-        gone = [h for u in out if u.role != "system" for h in hide(u, reason)]
-        return Selected(units=(*lead, *units[first:]), hidden=tuple(gone), until=reason)
+        return Selected(units=tuple(units[first:]), hidden=tuple(h for u in units[:first] for h in hide(u, reason)), until=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,12 @@ def _latin_word() -> re.Pattern[str]:
 
 @cache
 def _repeats() -> re.Pattern[str]:
-    return re.compile(rf"(.)\1{{{rates.ALIKE - 1},}}")
+    return re.compile(rf"([a-z])\1{{{rates.ALIKE - 1},}}")
+
+
+@cache
+def _beyond_ascii() -> re.Pattern[str]:
+    return re.compile("[\u0080-\u024f]{3,}")
 
 
 def split(text: str) -> Iterator[list[str]]:
@@ -166,7 +171,14 @@ def _latin(joint: str, word: str, *, is_clipped: bool) -> int:
         return to_common + to_letter * max(0, len(low) - 4) + is_clipped * rates.CLIPPED[1]
     brief = _repeats().sub(r"\1", low) if len(low) > rates.ALIKE else low
     repeated = rates.TOKEN * (len(low) - len(brief)) // rates.ALIKE
-    return repeated + _bent(rates.LATIN_CASES[how] + to_rare + is_clipped * rates.CLIPPED[0] + _latin_pairs().score(brief))
+    return repeated + _bent(rates.LATIN_CASES[how] + to_rare + is_clipped * rates.CLIPPED[0] + _latin_pairs().score(brief)) + (0 if brief.isascii() else _odd_letters(brief))
+
+
+def _odd_letters(word: str) -> int:
+    """Price what makes a Latin word odd: letters that few languages have, and more than two beyond ASCII in a row, as misread bytes are."""
+    rare = sum("\u0100" <= c <= "\u02ff" and c not in rates.COMMON_LATIN for c in word)
+    misread = sum(len(run) - 2 for run in _beyond_ascii().findall(word))
+    return rare * rates.RARE_LATIN + misread * rates.MISREAD
 
 
 def _cyrillic(joint: str, word: str) -> int:
@@ -220,7 +232,16 @@ def _letter(letter: str) -> int:
         return rates.PERSIAN_LETTER
     if letter in rates.TRADITIONAL:
         return rates.TRADITIONAL_LETTER
+    for first, last, cost in rates.RARE:
+        if first <= letter <= last and letter not in _common_letters():
+            return cost
     return _script(letter)[1]
+
+
+@cache
+def _common_letters() -> frozenset[str]:
+    """Return the Chinese and Korean characters, and the accents, that are one token each."""
+    return frozenset(files("playhead.view").joinpath("common_letters.txt").read_text("utf-8") + rates.ACCENTS + rates.COMMON_LATIN)
 
 
 def _marks(piece: str) -> int:
@@ -232,15 +253,25 @@ def _marks(piece: str) -> int:
     if body in _common_marks():
         return rates.TOKEN
     signals = sum(mark < " " for mark in body)
-    changes = max(0, len(runs) - 3) * rates.CHANGE + (len(runs) > 2) * rates.FIRST_CHANGE
-    return rates.TOKEN * (signals + (signals < len(body))) + changes + rates.REPEAT * (len(body) - len(runs))
+    further = max(0, len(runs) - 3)
+    changes = min(further, rates.FEW) * rates.CHANGE + max(0, further - rates.FEW) * rates.SOUP + (len(runs) > 2) * rates.FIRST_CHANGE
+    if len(runs) > 1:
+        changes += rates.BESIDE * sum(count >= rates.LONG_RUN for _, count in runs) + rates.LONER * min(2, sum(mark in rates.LONERS for mark, _ in runs))
+    return rates.TOKEN * (signals + (signals < len(body))) + changes + sum(_repeated(mark, count) for mark, count in runs if count > 1)
+
+
+def _repeated(mark: str, count: int) -> int:
+    """Price the repetitions of an ASCII mark."""
+    together = rates.ASCII_TOGETHER.get(mark)
+    if together is None or count <= together:
+        return rates.REPEAT * (count - 1)
+    return rates.TOKEN * (-(-count // together) - 1)
 
 
 def _run(mark: str, count: int) -> int:
     if mark.isascii():
         return rates.TOKEN // 2 + rates.REPEAT * count
-    first, last, together = rates.TOGETHER
-    return _mark(mark) * (-(-count // together) if first <= ord(mark) <= last else count)
+    return _mark(mark) * -(-count // rates.TOGETHER.get(mark, 1))
 
 
 def _apart(piece: str, body: str) -> int:
@@ -263,5 +294,12 @@ def _mark(mark: str) -> int:
 
 
 def _gap(piece: str) -> int:
-    together = rates.BREAKS if piece.strip(" ") else rates.SPACES
-    return rates.TOKEN * (1 + (len(piece) - 1) // together)
+    """Price white space: a kind of it in a row is few tokens, and each change of kind about half a one."""
+    runs = [(kind, len(list(same))) for kind, same in groupby(piece.replace("\r\n", rates.WINDOWS_BREAK))]
+    if len(runs) == 1:
+        return max(rates.TOKEN, _blank(*runs[0]))
+    return max(rates.TOKEN, sum(_blank(kind, count) - (rates.TOKEN // 2 if kind in rates.USUAL_BLANKS else 0) for kind, count in runs))
+
+
+def _blank(kind: str, count: int) -> int:
+    return rates.BLANKS.get(kind, rates.TOKEN) * -(-count // rates.BLANKS_TOGETHER.get(kind, 1))

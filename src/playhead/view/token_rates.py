@@ -179,6 +179,18 @@ TRADITIONAL = (
 TRADITIONAL_LETTER = 1_360
 """What each of them adds."""
 
+RARE = (("\u0250", "\u02ff", 1_700), ("\u0300", "\u036f", 1_900), ("\u4e00", "\u9fff", 1_950), ("\uac00", "\ud7a3", 2_250))
+"""First and last character of a script with many rare letters, and what each of these adds: they share a token with no other."""
+
+ACCENTS = "\u0300\u0301\u0302\u0303\u0306\u0308\u0309\u030a\u030c\u0323\u0327\u032d"
+"""The accents that are one token each."""
+
+COMMON_LATIN = "ĀāĂăĄąĆćĈĉċČčďĐđēėĘęěĝĞğġģħĩīįİıĵķĺļľŁłŃńņňŋōŐőŒœŘřŚśŝŞşŠšŢţťŨũūŭůűųŵŷŸŹźŻżŽžſƏƐƒƙƠơƯưǎȘșȚțɑɓɔɗəɛɵʻʼˆ˚˜˝"
+"""Letters of Latin beyond the Western languages that are one token each."""
+
+RARE_LATIN, MISREAD = 800, 700
+"""What each other one adds, and what each letter beyond ASCII adds behind two of them."""
+
 JOINT_OF_LETTERS = 1_020
 """What an ASCII character other than a space adds in front of such letters."""
 
@@ -186,6 +198,7 @@ SINGLE_MARKS = "‘’“”„–—…•·→←↑↓✓✅★●○■□�
 """Marks beyond ASCII that are one token each."""
 
 MARKS = (
+    (0x009F, 1_900),
     (0x00FF, 1_000),
     (0x07FF, 1_400),
     (0x27BF, 2_000),
@@ -208,8 +221,11 @@ DRAWN = (0x2190, 0x27BF)
 CORNERS = "─┌┐└┘├┤┬┴┼╭╮╰╯━═╔╗╚╝╠╣╦╩╬"
 """Lines and corners that share no token with a space before them either."""
 
-TOGETHER = (0x2500, 0x259F, 8)
-"""Lines and blocks: first, last, and how many of one kind in a row share a token."""
+TOGETHER = dict.fromkeys("─□━═", 8) | {"█": 4} | dict.fromkeys("▄■▬", 2)
+"""Lines and blocks of which several in a row share a token, and how many do."""
+
+ASCII_TOGETHER = dict.fromkeys("|,'\"()$\\", 4) | dict.fromkeys("`&{}[]", 2)
+"""ASCII marks that share tokens only with few of their kind, and how many do."""
 
 COMMON_MARKS = r"""
 \":\" \",\" "{\" }," [{" ?", !", (\" =\" .\" "/> \"]
@@ -223,14 +239,29 @@ COMMON_MARKS = r"""
 FIRST_CHANGE = 800
 """What the third run of one character adds among ASCII marks that are no common ones."""
 
+LONERS, LONER = "^~@%&|", 500
+"""Marks that seldom share a token with others, and what each run of them adds beside others, two runs at most."""
+
+BESIDE, LONG_RUN = 600, 5
+"""What a run adds that is longer than four marks and stands beside others."""
+
 CHANGE = 450
 """What each further run adds."""
+
+FEW, SOUP = 2, 650
+"""How many further runs add so much, and what each beyond them adds: few marks stand so between others that share tokens."""
 
 REPEAT = 12
 """What each repetition of a mark adds."""
 
-SPACES = 80
-"""How many spaces in a row share a token."""
+WINDOWS_BREAK = "\v"
+"""What stands for a line break of two characters while white space is priced; the sign itself is white space that nobody writes."""
 
-BREAKS = 16
-"""How many tabs and line breaks in a row share a token."""
+USUAL_BLANKS = " \t\n\v"
+"""White space that mostly shares a token with another kind beside it."""
+
+BLANKS_TOGETHER = {" ": 80, "\n": 16, "\t": 16, WINDOWS_BREAK: 4, "\r": 2, "\xa0": 8, "\u3000": 16}
+"""How many of a kind of white space in a row share a token; of any other kind none do."""
+
+BLANKS = {"\x85": 2_000}
+"""What a token of a kind of white space costs where it is more than one."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
+from operator import index
 from typing import Any, Protocol
 
 from playhead.entry import codec
 from playhead.entry.frozen import FrozenDict
 from playhead.entry.message import Media, Message, Part, ProviderItem, Text, Thinking, ToolCall, ToolResult
+from playhead.errors import InvalidInput
 from playhead.view import token_rates as rates
 from playhead.view.media_tokens import media_tokens, opaque_tokens
 from playhead.view.token_prices import Prices
@@ -85,12 +87,29 @@ def default_counter() -> ClassAwareCounter:
     return ClassAwareCounter()
 
 
+def text_tokens(text: str, *, counter: Counter) -> int:
+    """Return what a counter says of a text. Raises InvalidInput where it fails, or says no whole number from 0."""
+    try:
+        tokens = index(counter.count(text))
+    except Exception as exc:
+        raise InvalidInput(f"A counter's count(text) returns a whole number; {type(counter).__name__} failed with {type(exc).__name__}: {exc}") from exc
+    if tokens < 0:
+        raise InvalidInput(f"A counter's count(text) returns a whole number from 0; {type(counter).__name__} returned {tokens}.")
+    return tokens
+
+
+def check_tokens(what: str, value: object) -> None:
+    """Raise InvalidInput for what is no whole number of tokens from 0."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidInput(f"{what} is a whole number of tokens from 0, not {value!r:.80}.")
+
+
 def message_tokens(message: Message, *, counter: Counter) -> int:
     """Return the price of a message, with all that frames it; at least 1 for every part."""
     content = message.content
-    name = counter.count(message.name) + NAME if message.name else 0
+    name = text_tokens(message.name, counter=counter) + NAME if message.name else 0
     note = NOTE if message.role == "system" else 0
-    words = counter.count(content) if isinstance(content, str) else sum(PART + part_tokens(part, counter=counter) for part in content)
+    words = text_tokens(content, counter=counter) if isinstance(content, str) else sum(PART + part_tokens(part, counter=counter) for part in content)
     return MESSAGE + name + note + words + words // SLACK + _extra(message.extra, counter)
 
 
@@ -98,7 +117,7 @@ def part_tokens(part: Part, *, counter: Counter) -> int:
     """Return the price of one part of a message."""
     match part:
         case Text():
-            return counter.count(part.text) + _extra(part.extra, counter)
+            return text_tokens(part.text, counter=counter) + _extra(part.extra, counter)
         case Thinking():
             return _thinking(part, counter)
         case ToolCall():
@@ -106,7 +125,7 @@ def part_tokens(part: Part, *, counter: Counter) -> int:
         case ToolResult():
             return _result(part, counter)
         case Media():
-            return media_tokens(part, count=counter.count) + _extra(part.extra, counter)
+            return media_tokens(part, count=partial(text_tokens, counter=counter)) + _extra(part.extra, counter)
         case ProviderItem():
             return value_tokens(part.value, counter=counter)
 
@@ -115,12 +134,12 @@ def value_tokens(value: object, *, counter: Counter) -> int:
     """Return the price of a JSON value: its text, in which long base64 counts for what it holds, not for its length."""
     opaque: list[str] = []
     written = codec.encode(_transparent(value, opaque)).decode()
-    return counter.count(written) + sum(opaque_tokens(text) for text in opaque)
+    return text_tokens(written, counter=counter) + sum(opaque_tokens(text) for text in opaque)
 
 
 def _thinking(part: Thinking, counter: Counter) -> int:
     hidden = -(-(len(part.signature or "") + len(part.redacted or "")) // SIGNATURE_CHARACTERS)
-    return max(1, counter.count(part.text) + hidden, _extra(part.extra, counter) + hidden)
+    return max(1, text_tokens(part.text, counter=counter) + hidden, _extra(part.extra, counter) + hidden)
 
 
 def _call(part: ToolCall, counter: Counter) -> int:
@@ -130,14 +149,14 @@ def _call(part: ToolCall, counter: Counter) -> int:
     if isinstance(spoken, str) and len(spoken) > len(written):
         written = spoken
     more = FrozenDict({k: v for k, v in part.extra.items() if k != "openai"} | ({"openai": _without(spelling, "arguments")} if isinstance(spelling, Mapping) else {}))
-    return CALL + counter.count(part.id) + counter.count(part.name) + counter.count(written) + _extra(more, counter)
+    return CALL + text_tokens(part.id, counter=counter) + text_tokens(part.name, counter=counter) + text_tokens(written, counter=counter) + _extra(more, counter)
 
 
 def _result(part: ToolResult, counter: Counter) -> int:
     content = part.content
-    words = counter.count(content) if isinstance(content, str) else sum(PART + part_tokens(p, counter=counter) for p in content)
-    name = counter.count(part.name) + NAME if part.name else 0
-    return RESULT + counter.count(part.call_id) + name + words + _extra(part.extra, counter)
+    words = text_tokens(content, counter=counter) if isinstance(content, str) else sum(PART + part_tokens(p, counter=counter) for p in content)
+    name = text_tokens(part.name, counter=counter) + NAME if part.name else 0
+    return RESULT + text_tokens(part.call_id, counter=counter) + name + words + _extra(part.extra, counter)
 
 
 def _extra(extra: Mapping[str, Any], counter: Counter) -> int:

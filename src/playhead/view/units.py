@@ -84,15 +84,19 @@ class Before:
 
 
 def pairing_fault(messages: Iterable[Message]) -> str | None:
-    """Return what is wrong with the calls and results of messages in order, None where every one has its other half."""
+    """Return what is wrong with the calls and results of messages in order, None where every one has its other half and a role that may hold it."""
     waiting: list[str] = []
     for message in messages:
-        results = message.results
+        calls, results, role = message.calls, message.results, message.role
+        if calls and role != "assistant":
+            return f"a message of role '{role}' that calls a tool"
+        if (results and role not in ("tool", "user")) or (role == "tool" and message.content and not results):
+            return f"a message of role '{role}' {'that holds a result' if results else 'without a result'}"
         if waiting and not results:
             break
         for result in results:
             if result.call_id not in waiting:
                 return f"a result for call {result.call_id!r} without the call"
             waiting.remove(result.call_id)
-        waiting += [c.id for c in message.calls]
+        waiting += [c.id for c in calls]
     return f"call {waiting[0]!r} without its result" if waiting else None

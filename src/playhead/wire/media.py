@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from playhead.entry.message import Media
 
@@ -12,6 +14,9 @@ IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The picture types that both OpenAI and Anthropic take."""
 
 PDF = "application/pdf"
+KEPT = "playhead"
+"""Under what `extra` holds the facts of bytes that are kept elsewhere."""
+
 _DATA_URL = re.compile(r"data:([^;,\s]+);base64,([A-Za-z0-9+/=_-]+)")
 _MISSPELLED = {"image/jpg": "image/jpeg", "audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/mp3": "audio/mpeg"}
 _BEGINNINGS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "JVBERi0": PDF}
@@ -113,6 +118,18 @@ def pointer(media: Media, *, where: str) -> str:
     return f"[{media.kind}: {'; '.join(filter(None, (_facts(media), where)))}]"
 
 
+def kept_facts(media: Media) -> Mapping[str, Any]:
+    """Return what is known of the bytes that a reference stands for: their `size`, and how many `tokens` they cost."""
+    facts = media.extra.get(KEPT)
+    return facts if media.ref is not None and not media.data and isinstance(facts, Mapping) else {}
+
+
 def _facts(media: Media) -> str:
     place = media.url if media.ref is None else media.ref
-    return ", ".join(fact for fact in (media.name, media.mime, place) if fact and not fact.startswith("data:"))
+    size = kept_facts(media).get("size")
+    return ", ".join(fact for fact in (media.name, media.mime, size_text(size) if isinstance(size, int) else "", place) if fact and not fact.startswith("data:"))
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{size:,} byte{'' if size == 1 else 's'}"

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from playhead.entry.message import Message
-from playhead.errors import InvalidInput
+from playhead.errors import InvalidInput, NothingToSend
 from playhead.wire import anthropic, openai_chat, openai_responses
 from playhead.wire.bodies import Body
 
@@ -31,18 +31,19 @@ class Load(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """How a provider writes a conversation, both ways."""
+    """How a provider writes a conversation, both ways; `turns` is the member of a body that holds it."""
 
     provider: str
+    turns: str
     dump: Dump
     load: Load
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "openai": Format(provider="openai", dump=openai_chat.dump, load=openai_chat.load),
-        "openai-responses": Format(provider="openai-responses", dump=openai_responses.dump, load=openai_responses.load),
-        "anthropic": Format(provider="anthropic", dump=anthropic.dump, load=anthropic.load),
+        "openai": Format(provider="openai", turns="messages", dump=openai_chat.dump, load=openai_chat.load),
+        "openai-responses": Format(provider="openai-responses", turns="input", dump=openai_responses.dump, load=openai_responses.load),
+        "anthropic": Format(provider="anthropic", turns="messages", dump=anthropic.dump, load=anthropic.load),
     }
 )
 """Every format by the name of its provider."""
@@ -59,6 +60,15 @@ def messages_from(provider: str, body: object, *, model: str | None = None) -> t
     if provider == "openai" and isinstance(plain, Mapping) and isinstance(plain.get("choices"), list | tuple) and plain["choices"]:
         plain = [plain["choices"][0].get("message")]
     return format_of(provider).load(plain, model=model)  # type: ignore[arg-type]
+
+
+def request_body(provider: str, messages: Sequence[Message], *, model: str | None = None) -> dict[str, Any]:
+    """Return the body of a request that the provider takes; raises NothingToSend, beside what a dump raises, where nobody speaks in it."""
+    format = format_of(provider)
+    body = format.dump(messages, model=model)
+    if not body[format.turns]:
+        raise NothingToSend(provider, where=format.turns, has_system=len(body) > 1)
+    return body
 
 
 def format_of(provider: str) -> Format:

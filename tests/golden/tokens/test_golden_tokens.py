@@ -11,10 +11,14 @@ from playhead.errors import MissingExtra
 from playhead.view.exact import ExactCounter
 from playhead.view.tokens import ClassAwareCounter, default_counter
 from tests.data import shared
+from tests.golden.tokens.odd import odd_texts
 from tests.golden.tokens.said import read, said
 from tests.golden.tokens.written import golden, texts
 
 COUNTS = json.loads(golden().read_text(encoding="utf-8"))
+ODD = (0.80, 1.25)
+"""What the count of a text that nobody writes keeps to."""
+
 LEAST_SURE = 2_000
 """Below so many tokens the promise is an absolute one."""
 
@@ -39,8 +43,14 @@ def test_the_count_of_every_class_of_text_is_near_the_exact_one(name):
     assert abs(estimate - exact) <= max(8, 0.17 * exact)
 
 
+@pytest.mark.parametrize("name", COUNTS["odd"])
+def test_the_count_of_an_odd_text_is_not_far_below_the_exact_one(name):
+    assert ODD[0] * COUNTS["odd"][name] <= default_counter().count(odd_texts()[name]) <= ODD[1] * COUNTS["odd"][name]
+
+
 def test_every_text_has_an_exact_count():
     assert texts().keys() == COUNTS["written"].keys()
+    assert odd_texts().keys() == COUNTS["odd"].keys()
 
 
 def test_the_classes_together_lean_to_the_safe_side():
@@ -58,6 +68,7 @@ def test_the_count_of_every_real_file_keeps_its_promise(name):
 def test_the_exact_counter_counts_as_the_golden_file_says():
     counter = exact_counter()
     assert {name: counter.count(text) for name, text in texts().items()} == COUNTS["written"]
+    assert {name: counter.count(text) for name, text in odd_texts().items()} == COUNTS["odd"]
     assert counter.count("\ud800") == counter.count("?")
 
 

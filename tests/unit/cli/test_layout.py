@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from playhead.cli.layout import Column, cut, table, wrapped
-from playhead.cli.plain import one_line, plain, plain_json
+from playhead.cli.plain import one_line, plain, plain_json, short_name
 
 TEXTS = st.text(alphabet=st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\t日本語é")), max_size=200)
 WORDS = st.text(alphabet="abc 日本 \n", max_size=200)
@@ -55,6 +55,13 @@ def test_control_characters_are_shown_as_escapes():
     assert plain("\x1b[31m\x07\x9b\u202e\r") == "\\x1b[31m\\x07\\x9b\\u202e\\x0d"
     assert plain("a\r\nb\tc") == "a\nb\tc"
     assert plain_json('"\x7f\x9b日"'.encode()) == '"\\u007f\\u009b日"'.encode()
+    assert plain_json('"\u202e\u2066\u2069\u2028\u2030€"'.encode()) == '"\\u202e\\u2066\\u2069\\u2028\u2030€"'.encode()
+
+
+def test_a_very_long_name_is_told_by_its_beginning():
+    assert short_name("user Ann\nLee\x1b") == "user Ann Lee\\x1b"
+    assert short_name("n" * 120) == "n" * 120
+    assert short_name("n" * 5_120) == "n" * 120 + "… (5,000 more characters)"
 
 
 def test_a_table_aligns_its_columns_and_wraps_the_last():
@@ -72,3 +79,9 @@ def test_a_table_may_cut_its_last_column_instead():
     columns = (Column(heading="id", is_number=True), Column(heading="state", is_cut=True))
     lines = [line.plain for line in table(columns, [("1", "words " * 20)], width=30)]
     assert lines == ["id  state", " 1  words words words words w…"]
+
+
+def test_a_tree_keeps_the_spaces_that_indent_it():
+    columns = (Column(heading="branch", is_tree=True), Column(heading="state"))
+    lines = [line.plain for line in table(columns, [("root", ""), ("└─ a\x1b", "open"), ("   └─ b", "merged")], width=40)]
+    assert lines == ["branch    state", "root", "└─ a\\x1b  open", "   └─ b   merged"]

@@ -6,9 +6,12 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+import anyio
 import pytest
 
-from playhead.cli.store_choice import own_file, shown_url
+import playhead as ph
+from playhead.cli.store_choice import chosen_store, own_file, shown_url
+from playhead.errors import ReadOnly
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,20 @@ def test_the_own_file_is_where_the_platform_keeps_what_programs_store(monkeypatc
 def test_a_password_is_not_shown():
     assert shown_url(Namespace(store="postgresql://me:secret@host/db")) == "postgresql://me:***@host/db"
     assert shown_url(Namespace(store="sqlite:////var/lib/a@b:c.db")) == "sqlite:////var/lib/a@b:c.db"
+
+
+@pytest.mark.parametrize("form", ["{}/tapes.db", "sqlite:///{}/tapes.db", "sqlite:///{}/tapes.db?timeout=3", "file:{}/tapes", "file:{}/tapes?timeout=3"])
+def test_a_store_of_any_form_is_opened_to_be_read_only(tmp_path: Path, form: str):
+    async def run() -> None:
+        url = form.format(tmp_path)
+        for is_read_only in (False, True):
+            async with chosen_store(Namespace(store=url, command="ls", read_only=is_read_only)) as store:
+                tape = ph.Tape(store, "t")
+                if is_read_only:
+                    with pytest.raises(ReadOnly):
+                        await tape.append(ph.user("x"))
+                else:
+                    await tape.append(ph.user("x"))
+                assert await store.list_tapes() == ["t"]
+
+    anyio.run(run)

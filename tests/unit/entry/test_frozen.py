@@ -149,3 +149,12 @@ def test_a_frozen_value_put_deeper_is_measured_from_there():
         value = freeze({"a": value})
     with pytest.raises(UnstorableValue, match="nested deeper"):
         freeze({"a": {"b": value}})
+
+
+def test_keys_that_become_one_are_refused_not_merged():
+    halves = {"\ud83d\ude00": 1, "😀": 2}
+    for freezing in (freeze, FrozenDict):
+        with pytest.raises(UnstorableValue, match="two keys of it are one text"):
+            freezing({"a": halves} if freezing is freeze else halves)
+    apart = dict(zip("\ud83d\ude00", (1, 2), strict=True))
+    assert freeze(apart) == apart

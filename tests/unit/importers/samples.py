@@ -106,6 +106,40 @@ MINI_SWE_AGENT = Sample(
     ],
     shown=("message Be brief.", "message Fix it.", "message I look.", "message <returncode>0</returncode>", "tool_call call_1", "tool_result call_1", "tool_call call_2", "tool_result call_2"),
 )
+CLAUDE_AI = Sample(
+    format="claude-ai",
+    document="chat_messages",
+    fields={"uuid": "c_1", "name": "Gateway", "created_at": at(1), "updated_at": at(9), "account": {"uuid": "a_1"}},
+    records=[
+        {
+            "uuid": "m_1",
+            "sender": "human",
+            "text": "Is gw up?",
+            "content": [{"start_timestamp": at(1), "stop_timestamp": at(1), "type": "text", "text": "Is gw up?", "citations": []}],
+            "created_at": at(1),
+            "attachments": [{"file_name": "gw.log", "file_size": 8, "file_type": "txt", "extracted_content": "MTU 1500"}],
+            "files": [{"file_name": "gw.png"}],
+        },
+        {
+            "uuid": "m_2",
+            "sender": "assistant",
+            "text": "I look.\n\nIt is not.",
+            "content": [
+                {"type": "thinking", "thinking": "Ping it.", "summaries": [{"summary": "Pinging"}]},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": None, "name": "ping", "input": {"host": "gw"}, "message": "Pinging"},
+                {"type": "tool_result", "tool_use_id": None, "name": "ping", "content": [{"type": "text", "text": "no", "uuid": "t_1"}], "is_error": True},
+                {"type": "text", "text": "It is not."},
+                {"type": "token_budget", "left": 7},
+            ],
+            "created_at": at(2),
+            "attachments": [],
+            "files": [],
+        },
+        {"uuid": "m_3", "sender": "human", "text": "Thanks.", "created_at": at(3)},
+    ],
+    shown=("message Is gw up? [Attached: gw.log]\nMTU 1500", "tool_call ping-1", "tool_result ping-1", "message It is not. provider", "message Thanks."),
+)
 SHAREGPT = Sample(
     format="sharegpt",
     document="conversations",
@@ -231,6 +265,7 @@ SAMPLES = {
     "anthropic-messages": ANTHROPIC,
     "swe-agent": SWE_AGENT,
     "mini-swe-agent": MINI_SWE_AGENT,
+    "claude-ai": CLAUDE_AI,
     "sharegpt": SHAREGPT,
     "langchain": LANGCHAIN,
     "pydantic-ai": PYDANTIC_AI,

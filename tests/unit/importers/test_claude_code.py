@@ -236,6 +236,16 @@ def test_other_records_are_events_with_what_they_say(tmp_path: Path) -> None:
     assert notes.unreadable == []
 
 
+def test_a_session_that_begins_with_a_snapshot_begins_when_that_was_taken(tmp_path: Path) -> None:
+    session = Session()
+    session.bare(type="file-history-snapshot", messageId="m", snapshot={"trackedFileBackups": {}, "timestamp": "2024-05-06T07:08:09.000Z"})
+    session.prompt("go")
+    session.bare(type="file-history-snapshot", messageId="n", snapshot={"trackedFileBackups": {}, "timestamp": "2023-01-01T00:00:00.000Z"})
+    first, *_, prompt, last = read(session.write(tmp_path / "s.jsonl"))[0]
+    assert first.date == "2024-05-06T07:08:09.000000+00:00"
+    assert last.date == prompt.date > first.date
+
+
 def test_pictures_keep_their_bytes(tmp_path: Path) -> None:
     session = Session()
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}

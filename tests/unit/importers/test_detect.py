@@ -6,6 +6,7 @@ import pytest
 from playhead.errors import InvalidInput, UnreadableFile
 from playhead.importers.detect import Opened, checked_format, source_of
 from playhead.importers.formats import FORMATS
+from playhead.importers.lines import LINE_LIMIT
 from tests.unit.importers.sessions import Session, read
 
 
@@ -32,6 +33,51 @@ def test_broken_lines_before_the_first_record_do_not_hide_the_format(tmp_path: P
     entries, notes = read(path)
     assert len(notes.unreadable) == 3
     assert entries[-1].payload["content"] == "hello"
+
+
+RECORD = {"role": "user", "content": "hello"}
+BROKEN = {
+    "torn": (b'{"role": "user", "cont', "no valid JSON"),
+    "latin-1": (b'{"role": "user", "content": "caf\xe9"}', "no valid UTF-8 at byte 32"),
+    "NaN": (b'{"role": "user", "content": "hi", "cost": NaN}', "NaN is no JSON number"),
+    "a torn list": (b'[{"role": "user"', "no valid JSON"),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_first_line_that_cannot_be_read_takes_no_other_line_with_it(broken: str, tmp_path: Path) -> None:
+    line, why = BROKEN[broken]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"\n".join([line, *[json.dumps(RECORD).encode()] * 3]))
+    entries, notes = read(path)
+    assert [n for n, _ in notes.unreadable] == [1] and why in notes.unreadable[0][1]
+    assert [e.payload["content"] for e in entries if e.kind == "message"] == ["hello"] * 3
+
+
+def test_a_first_line_that_is_too_long_takes_no_other_line_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    with path.open("wb") as file:
+        file.writelines([b'{"role": "user", "content": "', b"x" * LINE_LIMIT, b'"}\n', json.dumps(RECORD).encode()])
+    with path.open("rb") as file:
+        source = source_of(Opened(file=file, size=path.stat().st_size, path=str(path), name=path.name), format="auto")
+        assert (source.format, list(source.index(strict=False))[-1] >= LINE_LIMIT, source.conversations) == ("openai-chat", True, 1)
+
+
+@pytest.mark.parametrize("text", ["[\n{}\n]", "[\n{}\n,\n{}\n]", '{"messages": [\n{},\n{}\n]}', '{"model": "m",\n"messages":\n[\n{}\n,\n{}\n,\n{}\n]\n}'])
+def test_a_document_with_a_message_a_line_is_no_json_lines(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text.replace("{}", json.dumps(RECORD)))
+    entries, notes = read(path)
+    assert notes.unreadable == []
+    assert {e.payload["content"] for e in entries if e.kind == "message"} == {"hello"}
+
+
+@pytest.mark.parametrize("body", [b'{"messages": [{"role": "us', b'{"messages": [{"role": "user", "content": "caf\xe9"}]}', b'{"role": "user", "x": 1, "content": NaN}'])
+def test_a_file_of_which_nothing_can_be_read_is_refused_with_the_line_and_the_cause(body: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(body)
+    with pytest.raises(UnreadableFile, match=r"\(line 1: no valid (JSON|UTF-8)"):
+        read(path)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +126,7 @@ LINES = {
     "gemini-contents": {"role": "model", "parts": [{"text": "hi"}]},
     "swe-agent": {"role": "user", "content": "hi", "agent": "main"},
     "mini-swe-agent": {"role": "exit", "content": "hi"},
+    "claude-ai": {"uuid": "m", "sender": "human", "text": "hi"},
     "sharegpt": {"from": "human", "value": "hi"},
     "langchain": {"type": "human", "data": {"content": "hi"}},
     "pydantic-ai": {"kind": "request", "parts": []},
@@ -89,7 +136,7 @@ LINES = {
 
 @pytest.mark.parametrize("format", LINES)
 def test_one_line_tells_the_format(format: str, tmp_path: Path) -> None:
-    plain = {"role": "user", "content": "hi"} if format not in ("pi", "gemini-cli", "langchain", "pydantic-ai", "playhead", "sharegpt", "codex", "gemini-contents") else LINES[format]
+    plain = {"role": "user", "content": "hi"} if format not in ("claude-ai", "pi", "gemini-cli", "langchain", "pydantic-ai", "playhead", "sharegpt", "codex", "gemini-contents") else LINES[format]
     (tmp_path / "file").write_text("\n".join(map(json.dumps, [plain, LINES[format]])))
     assert found(tmp_path / "file") == format
 

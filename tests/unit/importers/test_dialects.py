@@ -164,6 +164,19 @@ def test_a_speaker_nobody_knows_is_kept_and_told(tmp_path: Path) -> None:
     assert len(notes.warnings) == 1
 
 
+# ---- mini-SWE-agent --------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_keeps_what_stands_beside_its_output_and_one_without_any_is_an_event(tmp_path: Path) -> None:
+    said = {"object": "response", "id": "resp_1", "output": [{"role": "assistant", "content": "hi"}], "extra": {"cost": 0.1}}
+    silent = {"object": "response", "id": "resp_2", "output": [], "error": {"message": "overloaded"}}
+    entries, notes = lines("mini-swe-agent", said, silent, tmp_path=tmp_path)
+    assert told(shown(entries)) == ["message hi"]
+    assert shown(entries)[0].meta["import"]["fields"] == {"id": "resp_1", "cost": 0.1}
+    assert [e.payload for e in entries if e.kind == "event"] == [{"name": "mini_swe_agent.message", "data": silent}]
+    assert notes.warnings == ["line 2 is kept as an event: nothing is said in it"]
+
+
 # ---- LangChain -------------------------------------------------------------------------------------------------------
 
 

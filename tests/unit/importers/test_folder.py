@@ -24,7 +24,9 @@ def test_files_are_named_by_their_path_below_the_folder(tmp_path: Path) -> None:
 
 def test_files_that_differ_in_their_suffix_alone_keep_it(tmp_path: Path) -> None:
     make(tmp_path, "a.json", "a.jsonl", "a.txt")
-    assert names(tmp_path) == ["a", "a.jsonl", "a.txt"]
+    assert names(tmp_path) == ["a.json", "a.jsonl", "a.txt"]
+    make(tmp_path, "a.json.txt", "b.json", "b.json.txt")
+    assert names(tmp_path) == ["a.json", "a.json.txt", "a.jsonl", "a.txt", "b", "b.json.txt"]
 
 
 def test_hidden_files_and_folders_are_left_out(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry
 from playhead.importers.driver import import_file
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.wire import anthropic, openai_chat
 from tests.unit.importers.sessions import Session, call, read, text

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,36 @@ def rewritten(records: list[Any]) -> set[int]:
     """Return the lines that a later one says again, as Gemini CLI writes them."""
     last = {r["id"]: i for i, r in enumerate(records) if r.get("type") == "gemini"}
     return {i + 1 for i, r in enumerate(records) if r.get("type") == "gemini" and last[r["id"]] != i}
+
+
+SAID_BY_FORM = {"type", "role", "kind", "part_kind", "sender", "from", "object", "status", "timestamp", "lc", "data", "url", "image_url"}
+"""Keys whose texts say how a record is written, or come in another form on a tape."""
+
+
+@every_sample
+def test_no_text_of_a_record_is_lost(sample: Sample, tmp_path: Path) -> None:
+    entries, _ = read(sample.write(tmp_path / "file"))
+    kept = "\n".join(text for e in entries for text in texts([json.loads(json.dumps([e.payload, e.meta]))], skipped=frozenset()))
+    lost = [text for text in texts([sample.records, sample.fields], skipped=frozenset(SAID_BY_FORM)) if text not in kept and not said_as_json(text, kept)]
+    assert lost == []
+
+
+def texts(value: Any, *, skipped: frozenset[str]) -> Iterator[str]:
+    """Yield the texts anywhere in a JSON value, but for those under some keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            if key not in skipped or isinstance(member, (dict, list)):
+                yield from texts(member, skipped=skipped)
+    elif isinstance(value, list) and "langchain" not in value:
+        for member in value:
+            yield from texts(member, skipped=skipped)
+
+
+def said_as_json(text: str, kept: str) -> bool:
+    """Tell whether a text is JSON, as arguments are written, whose texts are all kept."""
+    return text.startswith(("{", "[")) and all(t in kept for t in texts(json.loads(text), skipped=frozenset()))
 
 
 @every_sample

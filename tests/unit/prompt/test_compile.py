@@ -11,7 +11,7 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
 from playhead.prompt.injection import Injection
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import TapeContext
 

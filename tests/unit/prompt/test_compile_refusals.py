@@ -12,7 +12,7 @@ from playhead.prompt.injection import Injection
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 from playhead.prompt.strategy import Need
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import default_tape_context
 

@@ -8,7 +8,8 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, InvalidInput, StoreError, StoreUnavailable
 from playhead.store.adapt import adapt
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.change import Fork
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import AsyncTapeStore, Head
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite.store import SQLiteTapeStore
@@ -24,6 +25,42 @@ def test_a_whole_store_is_taken_as_it_is(tmp_path):
         assert adapt(store) is store
         assert isinstance(store, AsyncTapeStore)
     assert adapt(adapted := adapt(ListStore())) is adapted
+
+
+class Lacking:
+    """A whole store that hides one of its methods."""
+
+    promises = InMemoryTapeStore.promises
+
+    def __init__(self, name):
+        self.name = name
+        self.kept = InMemoryTapeStore()
+
+    def __getattr__(self, name):
+        if name == self.name:
+            raise AttributeError(name)
+        return getattr(self.kept, name)
+
+
+@pytest.mark.parametrize("name", ["append_many", "apply", "branch", "marks", "rename", "lease", "release", "cursor", "move_cursor", "lock", "aclose"])
+def test_what_lacks_a_method_of_a_whole_store_is_completed(name):
+    async def go():
+        store = adapt(raw := Lacking(name))
+        assert store is not raw
+        assert [e.id for e in await store.append_many("t", [note("a"), note("b")])] == [1, 2]
+        assert callable(getattr(store, name))
+
+    anyio.run(go)
+
+
+def test_a_store_that_keeps_branches_and_has_no_way_to_make_them_says_so():
+    async def go():
+        store = adapt(Lacking("apply"))
+        await store.append_many("t", [note("a")])
+        with pytest.raises(StoreError, match="Lacking keeps branches itself, but lacks some of apply, branch"):
+            await store.apply([Fork(tape="t__branch__b", parent="t")])
+
+    anyio.run(go)
 
 
 @pytest.mark.parametrize("store", [object(), None, {}, ListStore, type("Half", (), {"append": print, "reset": print, "fetch_all": print})()])

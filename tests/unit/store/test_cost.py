@@ -1,15 +1,19 @@
 """A read costs what it returns: counted in steps of SQLite's machine, on a short tape and on a long one."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, stamped
+from playhead.store.change import Fork
+from playhead.store.family import branch_name, sidecar_name
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import reader
-from playhead.store.sqlite.tapes import Append, Tapes
+from playhead.store.sqlite import reader, records
+from playhead.store.sqlite.tapes import Tapes
+from playhead.store.sqlite.work import Work, Writing
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -27,12 +31,16 @@ def entry(i, count):
     return TapeEntry(0, "event" if i % 2 else "note", {"i": i}, {}, when)
 
 
+def writing(tape, entries):
+    kept = [stamped(entry) for entry in entries]
+    step = Writing(tape, kept, [e.meta for e in kept])
+    step.prepare()
+    return step
+
+
 def filled(entries):
     connection = fresh()
-    kept = [stamped(entry) for entry in entries]
-    work = Append("t", kept, [e.meta for e in kept], None)
-    work.prepare()
-    Tapes(connection).do(work)
+    Tapes(connection).do(Work([writing("t", entries)]))
     return connection
 
 
@@ -72,7 +80,7 @@ READS = {
     "no date": lambda c: reader.fetch(c, query.between_dates(START + timedelta(days=1), START + timedelta(days=2))),
     "head": lambda c: reader.head(c, "t"),
     "by uid and key": lambda c: reader.find(c, "t", uids=[UID, "unknown"], keys=["k", "none"]),
-    "names": reader.names,
+    "names": records.names,
 }
 
 
@@ -81,6 +89,31 @@ def test_a_read_costs_the_same_on_a_long_tape(connections, read):
     (short, one), (long, other) = (steps(connection, READS[read]) for connection in connections)
     assert len(one) == len(other)
     assert long <= short * 1.2 + 300, f"{short} steps at {SHORT} entries, {long} at {LONG}"
+
+
+@pytest.mark.parametrize("at", [None, 900])
+def test_a_fork_costs_the_same_on_a_long_tape_and_takes_its_sidecars_along(at):
+    taken = []
+    for count in (SHORT, LONG):
+        with closing(filled(entry(i, count) for i in range(count))) as connection:
+            tapes = Tapes(connection)
+            tapes.do(Work([writing(sidecar_name("t", "s"), [entry(i, count) for i in range(count)])]))
+            number, _ = steps(connection, lambda _, tapes=tapes: tapes.do(Work([Fork(tape=branch_name("t", "try"), parent="t", at=at)])))
+            taken.append(number)
+            assert reader.head(connection, branch_name("t", "try")).id == (at or count)
+    assert taken[1] <= taken[0] * 1.2 + 50, taken
+
+
+def test_the_end_of_a_branch_costs_the_same_however_deep_it_is():
+    with closing(filled(entry(i, SHORT) for i in range(SHORT))) as connection:
+        tapes, name, last = Tapes(connection), "t", query.newest_first().limit(50)
+        flat, _ = steps(connection, lambda c: reader.fetch(c, last))
+        for level in range(100):
+            parent, name = name, branch_name("t", str(level))
+            tapes.do(Work([Fork(tape=name, parent=parent), writing(name, [entry(0, 2)])]))
+        deep, found = steps(connection, lambda c: reader.fetch(c, replace(last, tape=name)))
+        assert [e.id for e in found] == list(range(SHORT + 100, SHORT + 50, -1))
+        assert deep <= flat * 3, (flat, deep)
 
 
 def test_a_date_far_ahead_makes_later_reads_by_date_no_dearer(connections):

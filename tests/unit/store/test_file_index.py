@@ -14,8 +14,8 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.errors import KeyConflict
 from playhead.store.file.disk import Disk
-from playhead.store.file.index import UNINDEXED
-from playhead.store.file.segment import hashed
+from playhead.store.file.index.index import UNINDEXED
+from playhead.store.file.index.segment import hashed
 from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
@@ -41,6 +41,7 @@ async def fill(place: Path, *, tape: str = "t", count: int = COUNT) -> None:
     async with FileTapeStore(place, durability="process") as store:
         for first in range(0, count, 50):
             await store.append_many(tape, [keyed(i) for i in range(first, first + 50)])
+        assert len(await store.find(tape, keys=["key 0"])) == 1
 
 
 async def ask(place: Path) -> None:
@@ -69,7 +70,7 @@ def place(filled: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(filled, tmp_path / "tapes"))
 
 
-def test_appends_with_keys_write_the_index_on(place: Path):
+def test_who_looks_for_keys_writes_the_index_on(place: Path):
     parts = segments(place)
     assert parts[0][0] == 0
     assert all(stop == start for (_, stop), (start, _) in pairwise(parts))
@@ -135,6 +136,17 @@ def shortened(place: Path) -> None:
         path.write_bytes(path.read_bytes()[:5_000])
 
 
+def sieves_spoilt(place: Path) -> None:
+    for path in index_of(place).iterdir():
+        content = path.read_bytes()
+        path.write_bytes(content[:-200] + bytes(200))
+
+
+def sieves_lost(place: Path) -> None:
+    for path in index_of(place).iterdir():
+        path.write_bytes(path.read_bytes()[:-5])
+
+
 def flipped(place: Path) -> None:
     chance = Random(3)
     for path in index_of(place).iterdir():
@@ -160,7 +172,7 @@ def made_a_file(place: Path) -> None:
     index_of(place).write_text("no directory")
 
 
-@pytest.mark.parametrize("spoil", [removed, one_removed, swapped, renamed, emptied, shortened, flipped, pages_swapped, littered, made_a_file])
+@pytest.mark.parametrize("spoil", [removed, one_removed, swapped, renamed, emptied, shortened, sieves_spoilt, sieves_lost, flipped, pages_swapped, littered, made_a_file])
 def test_whatever_happens_to_the_index_the_tape_says_the_same(place: Path, spoil: Callable[[Path], None]):
     spoil(place)
     anyio.run(ask, place)
@@ -253,6 +265,27 @@ def test_reading_by_key_writes_nothing_where_it_may_not(place: Path):
         async with FileTapeStore(place, disk=Unwritable()) as store:
             found = await store.find("t", keys=["key 3", f"key {COUNT - 1}"], uids=["uid 700"])
             assert {entry.id for entry in found.values()} == {4, 701, COUNT}
+
+    anyio.run(play)
+
+
+def test_a_file_that_was_replaced_in_place_by_a_shorter_one_and_went_on_keeps_no_key_of_the_other(place: Path):
+    """The keys of what was there before are not taken for standing, and those of what is there now are not missed."""
+
+    async def play() -> None:
+        path = place / "t.jsonl"
+        async with FileTapeStore(place, durability="process") as store:
+            assert (await store.append("t", keyed(3))).id == 4
+            before = path.read_bytes()
+            async with FileTapeStore(place, durability="process") as other:
+                await other.append_many("u", [TapeEntry.event("e", FILLER, **{IDEMPOTENCY_KEY: f"new {i}"}) for i in range(COUNT + 200)])
+            content = (place / "u.jsonl").read_bytes()
+            assert len(content) > len(before)
+            with path.open("r+b") as file:
+                file.write(content)
+            for i in (0, 700, COUNT + 199):
+                assert (await store.append("t", TapeEntry.event("e", FILLER, **{IDEMPOTENCY_KEY: f"new {i}"}))).id == i + 1
+            assert (await store.append("t", keyed(7))).id == COUNT + 201
 
     anyio.run(play)
 

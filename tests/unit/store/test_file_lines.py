@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
-from playhead.store.file.lines import BadLine, body_of, dump, dump_header, is_checked, load, marks, names_of
+from playhead.store.family import Kin
+from playhead.store.file.record.header import Header
+from playhead.store.file.record.lines import BadLine, body_of, dump, is_checked, load, marks, names_of
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(st.characters()),
@@ -69,9 +71,9 @@ def test_text_stays_readable_by_eye():
 
 
 def test_the_header_is_shaped_like_an_entry():
-    header = json.loads(dump_header(tape="a/b", generation=2, date="2026-03-01T12:00:00.123456+00:00"))
+    header = json.loads(Header(kin=Kin("a/b"), generation=2, date="2026-03-01T12:00:00.123456+00:00").dump())
     assert (header["id"], header["kind"], header["payload"]) == (0, "tape", {"name": "a/b", "generation": 2})
-    assert load(dump_header(tape="a/b", generation=2, date="")[:-1]).generation == 2
+    assert load(Header(kin=Kin("a/b"), generation=2, date="").dump()[:-1]).generation == 2
 
 
 def test_names_are_what_an_entry_can_be_found_by():

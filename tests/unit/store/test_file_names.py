@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from itertools import product
+from pathlib import Path
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playhead.entry.entry import TapeEntry
 from playhead.store.file.names import LONGEST, is_cut, may_be_plain, stem_of, tape_of
+from playhead.store.file.store import FileTapeStore
+from playhead.store.query import TapeQuery
 
 NAMES = ("../x", "/etc/passwd", "a/b", "a\\b", ".", "..", "a.", "a ", " a", ".hidden", "a:b", "a|b?*", "tab\there", "%41", "a~1", "Case", "case", "CASE", "🙂", "É", "é", "e\u0301")
 tapes = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=60)
@@ -78,3 +83,18 @@ def test_a_stem_in_another_form_is_not_one_of_ours(stem: str):
 
 def test_a_file_of_another_program_may_have_the_very_name_unless_that_is_unsafe():
     assert [name for name in ("Plain", "É", "x" * 200, "a/b", "..", "c:d") if may_be_plain(name)] == ["Plain", "É"]
+
+
+@pytest.mark.parametrize("tape", ["a/b", "MyTape", "x" * 300, "é" * 90, "con", "."])
+def test_a_tape_called_like_the_file_of_another_one_is_kept_apart(tape: str, tmp_path: Path):
+    twin = stem_of(tape)
+
+    async def go() -> None:
+        async with FileTapeStore(tmp_path) as store:
+            await store.append(tape, TapeEntry.event("secret"))
+            assert await store.fetch_all(TapeQuery(tape=twin)) == []
+            await store.append(twin, TapeEntry.event("other"))
+            assert [e.payload["name"] for e in await store.fetch_all(TapeQuery(tape=tape))] == ["secret"]
+            assert await store.list_tapes() == sorted([tape, twin])
+
+    anyio.run(go)

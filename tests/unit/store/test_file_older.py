@@ -12,8 +12,8 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.errors import NoAnchors, StoreDamaged
 from playhead.store.file.findings import Finding
-from playhead.store.file.salvage import salvage
 from playhead.store.file.store import FileTapeStore
+from playhead.store.file.upkeep.salvage import salvage
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import Ear

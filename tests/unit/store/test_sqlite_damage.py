@@ -10,6 +10,8 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged, StoreUnavailable
+from playhead.store.change import Append, Fork
+from playhead.store.family import branch_name
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.row import eid
@@ -137,6 +139,81 @@ def test_a_gap_is_named(tmp_path, name, count, gone):
     assert (caught.value.details["first"], caught.value.details["last"]) in {(gone[0], gone[-1]), *((id, id) for id in gone)}
     assert [e.id for e in read(path, query.before(70))] == list(range(1, 70))
     assert [e.id for e in read(path, query.after(71).limit(9))] == list(range(72, 81))
+
+
+@pytest.mark.parametrize("ask", [lambda s, q: s.fetch_all(q), lambda s, q: s.count(q)], ids=["fetch", "count"])
+@pytest.mark.parametrize("kinds", [("note",), ("other", "note"), ("other",)])
+@pytest.mark.parametrize("id", [3, 69])
+def test_an_altered_kind_does_not_take_an_entry_out_of_a_read_by_kind(tmp_path, id, kinds, ask):
+    path = filled(tmp_path / "tapes.db", 70)
+    sql(path, "UPDATE entries SET kind = 'something else' WHERE eid = ?", eid(1, id))
+    asked_for = query.kinds(*kinds)
+    if id == 69:
+        with pytest.raises(StoreDamaged, match="Entry 69"):
+            asked(path, lambda store: ask(store, asked_for))
+    elif kinds != ("other",):
+        (found,) = [e for e in read(path, asked_for) if e.id == 3]
+        with pytest.raises(StoreDamaged, match="Entry 3"):
+            found.payload  # noqa: B018 - it is read for its error
+
+
+def test_entries_deleted_from_the_end_are_named_where_a_block_of_them_was_indexed(tmp_path):
+    path = filled(tmp_path / "tapes.db", 130)
+    sql(path, f"DELETE FROM entries WHERE eid >= {eid(1, 120)}")
+    for asked_for in (query, query.newest_first().limit(1), query.after(118)):
+        with pytest.raises(StoreDamaged, match=r"Entries 120 to 128 of the tape|Entry 128 of|Entries \d+ to 128"):
+            read(path, asked_for)
+    assert asked(path, lambda store: store.append("my tape", note("its id was given to no other"))).id == 129
+
+
+DATED = {
+    "its dates": ("2026-03-01T00:00:40", "2026-03-01T00:01:20"),
+    "nothing but the gap": ("2026-03-01T00:01:10", "2026-03-01T00:01:11"),
+    "up to the gap": ("2026-03-01T00:00:00", "2026-03-01T00:01:09"),
+    "from the gap on": ("2026-03-01T00:01:11", "2026-03-01T01:00:00"),
+}
+
+
+@pytest.mark.parametrize("name", DATED)
+@pytest.mark.parametrize("kinds", [(), ("note",)])
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_read_by_date_names_a_gap_that_may_have_held_what_it_looks_for(tmp_path, name, kinds, newest_first):
+    path = tmp_path / "tapes.db"
+
+    async def fill():
+        async with SQLiteTapeStore(path) as store:
+            await store.append_many("my tape", [TapeEntry(0, "note", {"text": str(i)}, {}, f"2026-03-01T00:{i // 60:02}:{i % 60:02}") for i in range(1, 191)])
+
+    anyio.run(fill)
+    sql(path, f"DELETE FROM entries WHERE eid BETWEEN {eid(1, 70)} AND {eid(1, 71)}")
+    asked_for = query.kinds(*kinds).between_dates(*DATED[name])
+    with pytest.raises(StoreDamaged, match=r"70|71"):
+        read(path, asked_for.newest_first() if newest_first else asked_for)
+    assert [e.id for e in read(path, query.between_dates("2026-03-01T00:02:00", "2026-03-01T00:02:03"))] == [120, 121, 122, 123]
+
+
+def test_a_date_that_was_altered_does_not_take_an_entry_out_of_a_read_by_date(tmp_path):
+    path = tmp_path / "tapes.db"
+
+    async def fill():
+        async with SQLiteTapeStore(path) as store:
+            await store.append_many("my tape", [TapeEntry(0, "note", {}, {}, f"2026-03-01T00:{i // 60:02}:{i % 60:02}") for i in range(1, 191)])
+
+    anyio.run(fill)
+    for ts in (5, "text"):
+        sql(path, "UPDATE entries SET ts = ? WHERE eid = ?", ts, eid(1, 90))
+        with pytest.raises(StoreDamaged, match="Entry 90"):
+            read(path, query.between_dates("2026-03-01T00:01:00", "2026-03-01T00:02:00"))
+
+
+def test_damage_in_front_of_a_fork_point_is_named_by_the_branch(tmp_path):
+    path, branch = filled(tmp_path / "tapes.db", 10), branch_name("my tape", "try")
+    asked(path, lambda store: store.apply([Fork(tape=branch, parent="my tape", at=8), Append(tape=branch, entries=[note("own")])]))
+    sql(path, f"DELETE FROM entries WHERE eid = {eid(1, 8)}")
+    for asked_for in (TapeQuery(tape=branch), TapeQuery(tape=branch).newest_first()):
+        with pytest.raises(StoreDamaged, match=r"Entry 8 of the tape 'my tape__branch__try' is missing"):
+            read(path, asked_for)
+    assert [e.id for e in read(path, TapeQuery(tape=branch).newest_first().limit(1))] == [9]
 
 
 def test_a_missing_first_entry_is_named(tmp_path):

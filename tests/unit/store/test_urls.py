@@ -4,7 +4,7 @@ import pytest
 
 from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.store.file.store import FileTapeStore
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.urls import open_store
 

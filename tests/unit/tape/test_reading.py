@@ -1,12 +1,13 @@
 from dataclasses import replace
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import ToolCall, assistant, system, tool_result_message, user
 from playhead.errors import AnchorNotFound, InvalidInput, NoAnchors, ReadOnly, SelectorError
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
 from playhead.view.selection import build_messages
@@ -122,6 +123,59 @@ def test_a_reader_notices_that_the_tape_was_reset_and_filled_again():
         await two.reset()
         await two.append(user("new"))
         assert texts(await one.read_messages()) == ["new"]
+
+    run(go)
+
+
+@pytest.mark.parametrize("more", [0, 1, 3])
+@pytest.mark.parametrize("another", ["a tape", "a branch", "a tape that was reset before"])
+def test_a_reader_notices_that_another_tape_has_the_name(another, more):
+    """Also where it ends at the same place, or goes on behind it, in the same generation."""
+
+    async def go():
+        store, whole = InMemoryTapeStore(), TapeContext(anchor=None)
+        tape = first = Tape(store, "t", context=whole)
+        if another == "a tape that was reset before":
+            await tape.append(user("before"))
+            await store.reset("t")
+        if another == "a branch":
+            first = await tape.fork(name="b")
+        for life in range(3):
+            at = Tape(store, first.name, context=whole)
+            await at.append_many([user(f"{life}-{n}") for n in range(3 + life * more)])
+            assert texts(await first.read_messages()) == [f"{life}-{n}" for n in range(3 + life * more)]
+            assert texts((await first.read(tail_tokens=10, head_tokens=10)).units[-1].messages) == [f"{life}-{2 + life * more}"]
+            if another == "a branch":
+                await (await tape.branch("b")).discard()
+                assert await tape.gc() == [first.name]
+                await tape.fork(name="b")
+            else:
+                await tape.rename(f"earlier {life}")
+
+    run(go)
+
+
+def test_readers_at_the_same_time_agree_while_a_tape_is_renamed_again_and_again():
+    async def go():
+        store = InMemoryTapeStore()
+        tape = Tape(store, "t", context=TapeContext(anchor=None))
+        ended = False
+
+        async def read():
+            while not ended:
+                said = texts(await tape.read_messages())
+                assert len({text.split("-")[0] for text in said}) <= 1
+                await anyio.lowlevel.checkpoint()
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(read)
+            for life in range(60):
+                for n in range(1 + life % 4):
+                    await tape.append(user(f"{life}-{n}"))
+                    await anyio.lowlevel.checkpoint()
+                await tape.rename(f"earlier {life}")
+            ended = True
 
     run(go)
 

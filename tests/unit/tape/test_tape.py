@@ -7,7 +7,7 @@ import pytest
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message, Text, ToolCall, ToolResult, assistant, tool_result_message, user
 from playhead.errors import Conflict, InvalidInput, KeyConflict, TapeNotScoped
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import Head
 from playhead.tape.tape import Tape, open_tape
 from playhead.view.context import TapeContext, default_tape_context

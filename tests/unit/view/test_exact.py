@@ -1,6 +1,9 @@
+import gzip
+import json
 import subprocess
 import sys
-from hashlib import sha1
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from playhead.view import exact
 from playhead.view.calibration import ANTHROPIC_FACTOR, ScaledCounter, counter_for
 from playhead.view.exact import ExactCounter
 from playhead.view.tokens import default_counter
+from tests.golden.tokens.written import golden, texts
 
 
 class Words:
@@ -53,13 +57,39 @@ def test_an_unknown_encoding_is_refused():
         ExactCounter("p50k")  # type: ignore[arg-type]
 
 
-def test_tiktoken_is_used_only_where_its_file_is_here(monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(exact, "find_spec", lambda name: object())
+@pytest.fixture
+def vocabularies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """The folder in which tiktoken looks for its vocabularies, with o200k there, and nothing else to count with."""
+    place = Path(*find_spec("bpe_openai").submodule_search_locations)
+    (tmp_path / exact._TIKTOKEN_FILES["o200k_base"]).write_bytes(gzip.decompress((place / "data" / "o200k_base.tiktoken.gz").read_bytes()))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    assert not exact._has_tiktoken_file("o200k_base")
-    (tmp_path / exact._TIKTOKEN_FILES["o200k_base"]).write_bytes(b"")
-    assert exact._has_tiktoken_file("o200k_base") and not exact._has_tiktoken_file("cl100k_base")
-    assert all(len(name) == sha1(usedforsecurity=False).digest_size * 2 for name in exact._TIKTOKEN_FILES.values())
+    monkeypatch.setattr(exact, "find_spec", lambda name: None if name == "bpe_openai" else find_spec(name))
+    exact._counting.cache_clear()
+    yield tmp_path
+    exact._counting.cache_clear()
+
+
+def test_tiktoken_counts_the_same_where_it_is_all_there_is(vocabularies: Path):
+    by_tiktoken = ExactCounter()
+    counts = {name: by_tiktoken.count(text) for name, text in texts().items()}
+    assert counts == json.loads(golden().read_text(encoding="utf-8"))["written"]
+    assert (by_tiktoken.count("\ud800"), by_tiktoken.count("<|endoftext|>")) == (1, 7)
+
+
+def test_a_million_spaces_do_not_end_tiktoken(vocabularies: Path):
+    spaces = " " * 1_200_000
+    assert 0 <= ExactCounter().count(f"a{spaces}b") - 9_377 <= 13
+
+
+def test_tiktoken_is_not_asked_where_it_would_ask_the_network(vocabularies: Path):
+    assert exact.has_exact_counts()
+    with pytest.raises(MissingExtra):
+        ExactCounter("cl100k_base")
+    (vocabularies / exact._TIKTOKEN_FILES["o200k_base"]).write_bytes(b"torn")
+    assert not exact.has_exact_counts()
+    with pytest.raises(MissingExtra):
+        ExactCounter()
+    assert (vocabularies / exact._TIKTOKEN_FILES["o200k_base"]).read_bytes() == b"torn"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,10 @@ from playhead.entry.message import Media, Text, Thinking, ToolCall, assistant, s
 from playhead.errors import InvalidInput
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
+from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
-from playhead.store.memory import InMemoryTapeStore
+from playhead.prompt.strategy import Need
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.context import TapeContext
@@ -35,6 +37,10 @@ async def tape_of(*items, store=None):
 
 def through(tape, *steps):
     return tape.with_context(TapeContext(anchor=None, select=pipe(*steps)))
+
+
+def behind_anchor(tape, *steps):
+    return tape.with_context(TapeContext(select=pipe(*steps)))
 
 
 def texts(messages):
@@ -171,12 +177,37 @@ def test_what_matches_is_masked_everywhere_it_would_be_shown():
 def test_the_last_turns_are_kept_with_all_that_follows_them():
     async def go():
         tape = await tape_of(system("Be brief."), user("one"), assistant("1"), user("two"), *read("a", "x", "A"), assistant("2"), user("three"))
-        view = through(tape, keep_last(2))
+        view = behind_anchor(tape, keep_last(2))
         told = texts(await view.read_messages())
         assert told == ["Be brief.", "two", "", "A", "2", "three"]
         explanation = (await compile(view, Budget())).explain()
         assert explanation.why(4) == "not shown: older than the last 2 turns"
-        assert len(texts(await through(tape, keep_last(9)).read_messages())) == 8
+        assert len(texts(await behind_anchor(tape, keep_last(9)).read_messages())) == 8
+
+    run(go)
+
+
+@pytest.mark.parametrize("away", [3, 400, 5_000])
+def test_of_older_system_messages_keep_last_shows_those_alone_that_the_view_opens_with(away: int):
+    async def go():
+        said = [user(f"m{i}") if i % 2 == 0 else assistant(f"a{i}") for i in range(6_000)]
+        view = behind_anchor(await tape_of(system("Be brief."), *said[:-away], system("In French."), *said[-away:]), keep_last(1))
+        told = ["Be brief.", "m5998", "a5999"]
+        assert texts(await view.read_messages()) == told
+        assert texts((await compile(view, Budget(max_tokens=8_000, reserve_for_response=0))).messages) == told
+
+    run(go)
+
+
+def test_a_strategy_that_wants_the_head_gets_none_that_keep_last_leaves_out():
+    class Ends(PassthroughStrategy):
+        def need(self, budget, state):
+            return Need(head_tokens=1_000, tail_tokens=1_000)
+
+    async def go():
+        tape = await tape_of(system("Be brief."), *(user(f"m{i}") if i % 2 == 0 else assistant(f"a{i}") for i in range(6_000)))
+        prompt = await compile(behind_anchor(tape, keep_last(1)), Budget(max_tokens=8_000, reserve_for_response=0), strategy=Ends())
+        assert texts(prompt.messages) == ["Be brief.", "m5998", "a5999"]
 
     run(go)
 

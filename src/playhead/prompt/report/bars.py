@@ -110,8 +110,8 @@ def _segment(group: Sequence[tuple[int, Stretch]]) -> Segment:
 
 def tip_of(part: Stretch) -> str:
     """Return what is said of a stretch when it is pointed at: form, price, entries, reason."""
-    where = part.name if part.form == INJECTION else entries(part.first, part.last)
-    return f"{part.form}: {part.reason}; " + ", ".join(filter(None, (where, price(part.tokens))))
+    where = entries(part.first, part.last) or part.where
+    return f"{part.form}: {part.why}; " + ", ".join(filter(None, (where, price(part.tokens))))
 
 
 def _bar(drawn: Sequence[Segment], *, label: str) -> Element:

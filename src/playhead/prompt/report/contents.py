@@ -10,7 +10,7 @@ from playhead.entry.message import Message, Part, ProviderItem, Text, Thinking, 
 from playhead.prompt.report.limits import MOST_CHARACTERS, MOST_STRETCHES, MOST_UNITS, PREVIEW, ends, level
 from playhead.prompt.report.markup import element, swatch
 from playhead.prompt.report.stretches import INJECTION, Stretch
-from playhead.prompt.report.words import between, counted, entries, listed, opening, price, role_of, runs, said, speaker
+from playhead.prompt.report.words import between, brief, counted, entries, listed, opening, price, role_of, runs, said, speaker
 from playhead.view.units import Unit
 
 OPEN_MOST = 12
@@ -56,12 +56,11 @@ def contents(parts: Sequence[Stretch], limits: Limits) -> Iterator[Element]:
 
 def _stretch(part: Stretch, number: int, limits: Limits) -> Element:
     what = counted(len(part.units), "unit") if part.units else "" if part.form == INJECTION else counted(part.count, "entry")
-    where = part.name if part.form == INJECTION else between(part.first, part.last)
     head = element(
         "summary",
         swatch(part.form),
-        element("span", where, class_="where"),
-        element("span", part.reason, " (continued)" if part.is_rest else None, class_="why"),
+        element("span", part.where, class_="where"),
+        element("span", part.why, " (continued)" if part.is_rest else None, class_="why"),
         element("span", what, class_="what"),
         element("span", "not read" if part.tokens is None else f"{part.tokens:,}", class_="number", aria_label=price(part.tokens)),
     )
@@ -96,7 +95,7 @@ def _unit(unit: Unit, part: Stretch, limits: Limits) -> Element:
         element("span", "open", class_="flag") if unit.is_open else None,
         meter,
         element("span", f"{unit.tokens:,}", class_="number", aria_label=price(unit.tokens)),
-        data_tip=f"{part.form}: {part.reason}; {provenance}",
+        data_tip=f"{part.form}: {part.why}; {provenance}",
     )
     facts = element("p", provenance, "; a call of it has no result on the tape" if unit.is_open else None, class_="provenance")
     return element("details", head, element("div", facts, *(_message(m, limits) for m in unit.messages), class_="inside"), class_="unit")
@@ -122,10 +121,10 @@ def _part(part: Part, limits: Limits) -> Element:
             bound = f" of {part.model}" if part.model else ""
             return _labelled(f"thinking{bound}", part.text or "(not readable)", limits)
         case ToolCall():
-            return _labelled(f"call {part.name}", said(part), limits, is_code=True)
+            return _labelled(f"call {brief(part.name)}", said(part), limits, is_code=True)
         case ToolResult():
             failed = ", failed" if part.is_error else ""
-            return _labelled(f"result {part.name or ''}".rstrip() + failed, said(part), limits, is_code=True)
+            return _labelled(f"result {brief(part.name or '')}".rstrip() + failed, said(part), limits, is_code=True)
         case ProviderItem():
             return _labelled(f"for {part.provider} alone", said(part), limits, is_code=True)
         case _:

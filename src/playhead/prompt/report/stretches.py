@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from playhead.entry.message import Message
+from playhead.prompt.explain import holds_note
 from playhead.prompt.injection import Injection, at
 from playhead.prompt.prompt import Prompt
+from playhead.prompt.report.words import between, brief
 from playhead.view.plan import Span, span_of
 from playhead.view.tokens import message_tokens
 from playhead.view.units import Unit
 
 INJECTION = "injection"
+NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,18 @@ class Stretch:
     def is_shown(self) -> bool:
         """Whether the model sees something of it."""
         return self.form != "omitted"
+
+    @property
+    def why(self) -> str:
+        """Its reason, with what trimmed it."""
+        return brief(f"{self.reason}; {self.name}" if self.form == "trimmed" and self.name else self.reason)
+
+    @property
+    def where(self) -> str:
+        """Its entries, `note` for the boundary anchor's note alone, an injection's namespace."""
+        if self.form == INJECTION:
+            return brief(self.name or "")
+        return between(self.first, self.last) or (NOTE if holds_note(self.units) else "")
 
     @property
     def spoken(self) -> Iterator[Message]:
@@ -121,7 +136,7 @@ def _part(span: Span, start: int, stop: int) -> list[Stretch]:
     """Return the part of a span from one unit to another, none where that is empty."""
     if (start, stop) == (0, len(span.units)):
         return [_stretch(span, rest=False)]
-    return [_stretch(span_of(span.units[start:stop], form=span.form, reason=span.reason), rest=start > 0)] if start < stop else []
+    return [_stretch(span_of(span.units[start:stop], form=span.form, reason=span.reason, how=span.how), rest=start > 0)] if start < stop else []
 
 
 def _stretch(span: Span, *, rest: bool) -> Stretch:

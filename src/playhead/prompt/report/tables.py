@@ -8,14 +8,14 @@ from datetime import datetime
 from xml.etree.ElementTree import Element
 
 from playhead.entry.entry import format_date
-from playhead.prompt.explain import hidden_rows
+from playhead.prompt.explain import hidden_rows, holds_note
 from playhead.prompt.injection import Injection
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.report.limits import ends
 from playhead.prompt.report.markup import Child, element, swatch
 from playhead.prompt.report.sizes import Size
-from playhead.prompt.report.stretches import INJECTION, Stretch
-from playhead.prompt.report.words import between, counted, percent, price
+from playhead.prompt.report.stretches import INJECTION, NOTE, Stretch
+from playhead.prompt.report.words import between, brief, counted, percent, price
 
 MOST_ROWS = 200
 """How many rows a table has; of more, the first and the last."""
@@ -56,7 +56,7 @@ def fallen(parts: Iterable[Stretch], lost: Sequence[Injection]) -> Element:
     groups: dict[tuple[str, str], list[Stretch]] = {}
     for part in parts:
         if part.form not in {"raw", INJECTION}:
-            groups.setdefault((part.form, part.reason), []).append(part)
+            groups.setdefault((part.form, part.why), []).append(part)
     if not groups and not lost:
         return element("p", "Nothing: the model sees all of the view, word for word.")
     columns = (Column(heading="Form"), Column(heading="Reason"), Column(heading="Entries"), Column(heading="Count", is_number=True), Column(heading="Tokens", is_number=True))
@@ -69,7 +69,8 @@ def _fallen_row(form: str, reason: str, group: Sequence[Stretch]) -> list[Child]
     first, last = min((p.first for p in group if p.first), default=0), max(p.last for p in group)
     count, known, unread = sum(p.count for p in group), sum(p.tokens or 0 for p in group), sum(p.count for p in group if p.tokens is None)
     size = _told(known, "token") if not unread else element("span", f"{known:,} + {counted(unread, 'entry')} not read" if known else "not read")
-    return [swatch(form), reason, between(first, last), _told(count, "entry"), size]
+    where = between(first, last) or (NOTE if any(holds_note(p.units) for p in group) else "")
+    return [swatch(form), brief(reason), where, _told(count, "entry") if count else "", size]
 
 
 def _told(count: int, thing: str) -> Element:
@@ -84,7 +85,7 @@ def unseen(prompt: Prompt) -> Element:
     if not rows:
         return element("p", "None of the entries that were read.")
     columns = (Column(heading="Kind and reason"), Column(heading="Entries"), Column(heading="Count", is_number=True))
-    return table(columns, [[r.reason, between(r.first, r.last), f"{r.count:,}"] for r in rows], name="Entries that show nothing")
+    return table(columns, [[brief(r.reason), between(r.first, r.last), f"{r.count:,}"] for r in rows], name="Entries that show nothing")
 
 
 def size_table(found: Sequence[Size], *, things: str, whole: int, empty: str) -> Element:
@@ -105,7 +106,7 @@ def size_table(found: Sequence[Size], *, things: str, whole: int, empty: str) ->
 def _size_row(size: Size, *, largest: int, whole: int) -> list[Child]:
     inside = element("i", class_="meter-in", style=f"width:{100 * size.tokens / largest:.2f}%")
     outside = element("i", class_="meter-out", style=f"width:{100 * size.left_tokens / largest:.2f}%")
-    name = element("span", element("span", size.name), element("span", inside, outside, class_="meter", aria_hidden="true"), class_="sized")
+    name = element("span", element("span", brief(size.name)), element("span", inside, outside, class_="meter", aria_hidden="true"), class_="sized")
     left = f"{size.left_tokens:,}" if size.left_count or size.left_tokens else "–"
     return [name, f"{size.count:,}", f"{size.tokens:,}", percent(size.tokens, whole), left]
 
@@ -131,8 +132,8 @@ def facts(prompt: Prompt, *, compiled: datetime | None) -> Element:
     asked = [
         ("Strategy", made.strategy),
         ("Budget", f"{counted(budget.max_tokens, 'token')}, {budget.reserve_for_response:,} kept for the answer"),
-        ("Read", f"behind anchor {made.anchor}" if made.anchor is not None else "from the first entry"),
-        ("Up to", f"entry {made.head:,}" + (f", generation {made.generation}" if made.generation else "")),
+        ("Read", f"behind anchor {brief(made.anchor)}" if made.anchor is not None else "from the first entry"),
+        ("Up to", f"entry {made.head}" + (f", generation {made.generation}" if made.generation else "")),
         ("Counter", prompt.stats.counter or prompt.counter.name),
     ]
     if compiled is not None:
@@ -146,6 +147,8 @@ def makeup(prompt: Prompt) -> Element:
     stats = prompt.stats
     levels = ", ".join(f"{count:,} of level {number}" for number, count in sorted(stats.by_level.items()))
     found = [("In all", price(stats.total)), ("As it was", price(stats.raw))]
+    if stats.trimmed:
+        found.append(("Trimmed", price(stats.trimmed)))
     if stats.summaries:
         found.append(("Summaries", price(stats.summaries) + (f" ({levels})" if levels else "")))
     if stats.injections:

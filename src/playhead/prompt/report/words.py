@@ -11,6 +11,9 @@ from playhead.view.units import Unit
 OPENING = 200
 """How many characters of a text its line in a list shows at most."""
 
+NAME_MOST = 300
+"""How many characters of a name are shown."""
+
 NAMES_SHOWN = 40
 """How many ids, uids or names are listed before the rest is only counted."""
 
@@ -22,9 +25,11 @@ def counted(count: int, thing: str) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a part of a whole in words: `0 %`, `<1 %`, `42 %`."""
+    """Return a part of a whole in words: `0 %`, `<1 %`, `42 %`, `>99 %` of what is not quite full."""
     if 0 < part * 100 < whole:
         return "<1 %"
+    if 99 * whole < part * 100 < 100 * whole:
+        return ">99 %"
     return f"{part * 100 / whole:.0f} %" if whole else "0 %"
 
 
@@ -65,13 +70,18 @@ def speaker(unit: Unit) -> str:
     message = unit.messages[0]
     if unit.kind == "round":
         names = [c.name for c in message.calls]
-        return listed([name if (count := names.count(name)) == 1 else f"{name} × {count}" for name in dict.fromkeys(names)])
+        return listed([brief(name) if (count := names.count(name)) == 1 else f"{brief(name)} × {count}" for name in dict.fromkeys(names)])
     return unit.kind if unit.kind in {"note", "anchor"} else role_of(message)
 
 
 def role_of(message: Message) -> str:
     """Return a message's role with its participant's name, where it has one."""
-    return f"{message.role} {message.name}" if message.name else message.role
+    return f"{message.role} {brief(message.name)}" if message.name else message.role
+
+
+def brief(name: str) -> str:
+    """Return a name, or a reason with one in it; of a very long one the beginning."""
+    return name if len(name) <= NAME_MOST else f"{name[:NAME_MOST]}… ({len(name) - NAME_MOST:,} more characters)"
 
 
 def opening(messages: Sequence[Message]) -> str:

@@ -83,6 +83,10 @@ class Disk:
         """Give a file another name; what had that name before is gone."""
         os.replace(source, target)
 
+    def link(self, source: str, target: str) -> None:
+        """Give a file a second name, under which it stays when another file takes the first."""
+        os.link(source, target)
+
     def remove(self, path: str) -> None:
         """Remove a file."""
         os.unlink(path)
@@ -103,6 +107,10 @@ class Disk:
             return os.listdir(path)
         except FileNotFoundError:
             return []
+
+    def date(self, path: str, nanoseconds: int) -> None:
+        """Say when a directory was changed last, in nanoseconds since 1970."""
+        os.utime(path, ns=(nanoseconds, nanoseconds))
 
     def make_directory(self, path: str) -> None:
         """Make a directory; one that is there is fine."""

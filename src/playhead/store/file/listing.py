@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
+
 from playhead.entry import codec
-from playhead.errors import InvalidInput, StoreDamaged
+from playhead.errors import InvalidInput, StoreBusy, StoreDamaged
+from playhead.store.family import kin_of
+from playhead.store.file.family.family import Family
+from playhead.store.file.family.guard import Guard
 from playhead.store.file.findings import Finding
-from playhead.store.file.lines import HEADER_KIND, BadLine, load
+from playhead.store.file.members import FAMILY
 from playhead.store.file.names import SUFFIX, is_cut, stem_of, tape_of
-from playhead.store.file.opened import opened
-from playhead.store.file.place import Place
-from playhead.store.file.recording import Recording
+from playhead.store.file.place import REDO, Place
+from playhead.store.file.record.lines import HEADER_KIND, BadLine, load
+from playhead.store.file.record.recording import Recording
+from playhead.store.file.record.stretch import opened
 from playhead.store.names import checked_name
+
+_PATIENCE = 1.0
 
 
 def tapes(place: Place) -> list[str]:
-    """Return the names of the tapes that hold something, sorted; one that cannot be read holds something."""
-    stems = [name.removesuffix(SUFFIX) for name in place.disk.names(place.directory) if name.endswith(SUFFIX) and not name.startswith(".")]
-    return sorted({tape for stem in stems if (tape := _tape(place, stem)) is not None})
+    """Return the names of the tapes that hold something, or have an open branch, sorted; one that cannot be read holds something.
+
+    The directories of families are looked into only for those tapes that hold nothing themselves.
+    """
+    if not place.read_only:
+        _settle(place)
+    names = [name for name in place.disk.names(place.directory) if not name.startswith(".")]
+    held = {stem: tape for stem in _stems(names, SUFFIX) if (tape := _tape(place, stem)) is not None}
+    forked = [stem for stem in _stems(names, FAMILY) if stem not in held]
+    return sorted({*held.values(), *(tape for stem in forked if (tape := _forked(place, stem)) is not None)})
+
+
+def _settle(place: Place) -> None:
+    """Finish what somebody began and left, as far as that can be done: half a renaming shows two tapes, or none."""
+    for stem in _stems(place.disk.names(place.hidden), REDO):
+        with suppress(StoreBusy), closing(Guard(place, stem, patience=_PATIENCE)) as guard, guard:
+            pass
+
+
+def _stems(names: list[str], ending: str) -> list[str]:
+    return [name.removesuffix(ending) for name in names if name.endswith(ending)]
 
 
 def _tape(place: Place, stem: str) -> str | None:
     """Return the tape that a file holds, None where it holds none."""
     try:
-        with opened(place, stem) as recording:
-            if not recording.tail.id:
+        with opened(place, stem) as stretch:
+            if stretch is None or not stretch.recording.tail.id:
                 return None
-            return _name_in(recording, stem, place) if is_cut(stem) else _name(place, stem)
+            return _name_in(stretch.recording, stem, place) if is_cut(stem) else _name(place, stem)
     except IsADirectoryError:
         return None
     except (OSError, StoreDamaged) as exc:
@@ -34,11 +60,21 @@ def _tape(place: Place, stem: str) -> str | None:
         return _nameless(place, stem, str(exc))
 
 
+def _forked(place: Place, stem: str) -> str | None:
+    """Return the tape whose branches and sidecars are in a directory, None where no branch is open."""
+    if not is_cut(stem):
+        tape = _name(place, stem)
+        return tape if tape is not None and Family(place, tape).has_open_branch() else None
+    with opened(place, stem) as stretch:
+        tape = None if stretch is None else _name_in(stretch.recording, stem, place)
+    return tape if tape is not None and Family(place, tape).has_open_branch() else None
+
+
 def _name(place: Place, stem: str) -> str | None:
     """Return the name that a stem says: by our rules, or word for word where another program gave it."""
     tape = tape_of(stem)
     if tape is not None:
-        return tape
+        return tape if kin_of(tape).is_root else None
     try:
         return stem if place.stem(checked_name(stem)) == stem else None
     except InvalidInput:

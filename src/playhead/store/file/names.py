@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
 from hashlib import sha256
 
 SUFFIX = ".jsonl"
 LONGEST = 120
 """How many bytes a stem has at most; what is added to it (`.jsonl`, a number) then fits every file system."""
+
+LONGEST_LABEL = 90
+"""How many bytes a label has at most: the name of a file has two of them where it is a sidecar's of a branch."""
 
 # Letters without case, or small ones, that no file system folds or splits; given as ranges, as a mapping that names files must never change.
 _UNSAFE = re.compile("[^A-Za-z0-9 ._@+=,à-öø-ÿα-ρσ-ωа-яぁ-ゖァ-ヺー一-\u9fff가-힣-]")
@@ -16,8 +21,9 @@ _NOT_PLAIN = re.compile(r'^\.|[/\\:*?"<>|\x00-\x1f]')
 _EDGES = re.compile(r"^[. ]|[. ]$")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)", re.IGNORECASE)
 _ESCAPE = re.compile("%([0-9A-F]{2})")
+_BRANCH = re.compile(r"\.(?=branch)", re.IGNORECASE)
 _CAPITALS = re.compile(r"%[0-9A-F]{2}|[A-Z]|[a-z]")
-_SHOWN = 60
+_SHOWN, _DIGEST = 60, 32
 
 
 def stem_of(tape: str) -> str:
@@ -27,10 +33,13 @@ def stem_of(tape: str) -> str:
     Where capital letters occur, `~` and a hex number say which of the letters are capital, so that no two names meet where
     a disk takes both cases for one. A long name is cut, and `~~` and a digest of it are added.
     """
-    stem = _cased(_escaped(tape))
-    if len(stem.encode()) <= LONGEST:
-        return stem
-    return f"{_cut(_escaped(tape))}~~{sha256(tape.encode()).hexdigest()[:32]}"
+    return _fitted(tape, _escaped(tape), longest=LONGEST)
+
+
+@lru_cache(maxsize=4096)
+def label_stem(label: str) -> str:
+    """Return what stands for the label of a branch, or for the name of a sidecar, in the name of its file; by the same rules, shorter, and `.branch` does not occur in it."""
+    return _fitted(label, _BRANCH.sub("%2E", _escaped(label)), longest=LONGEST_LABEL)
 
 
 def is_cut(stem: str) -> bool:
@@ -43,17 +52,34 @@ def tape_of(stem: str) -> str | None:
 
     Not for stems that are cut.
     """
-    composed = unicodedata.normalize("NFC", stem)
-    try:
-        tape = _unescaped(composed.partition("~")[0]).decode()
-    except UnicodeError:
-        return None
-    return tape if tape and stem_of(tape) == composed else None
+    return _read_back(stem, stem_of)
+
+
+def label_of(stem: str) -> str | None:
+    """Return the label that a part of a file's name stands for, None where `label_stem` gives no such part. Not for parts that are cut."""
+    return _read_back(stem, label_stem)
 
 
 def may_be_plain(tape: str) -> bool:
-    """Return whether another program may have given a tape's file the tape's very name, although it is not the one we give."""
-    return len(tape.encode()) <= LONGEST and not _NOT_PLAIN.search(tape)
+    """Return whether another program may have given a tape's file the tape's very name, although it is not the one we give.
+
+    Not where we give that name to the file of another tape.
+    """
+    return len(tape.encode()) <= LONGEST and not _NOT_PLAIN.search(tape) and not is_cut(tape) and tape_of(tape) is None
+
+
+def _read_back(stem: str, form: Callable[[str], str]) -> str | None:
+    composed = unicodedata.normalize("NFC", stem)
+    try:
+        name = _unescaped(composed.partition("~")[0]).decode()
+    except UnicodeError:
+        return None
+    return name if name and form(name) == composed else None
+
+
+def _fitted(name: str, escaped: str, *, longest: int) -> str:
+    stem = _cased(escaped)
+    return stem if len(stem.encode()) <= longest else f"{_cut(escaped, min(_SHOWN, longest - _DIGEST - 2))}~~{sha256(name.encode()).hexdigest()[:_DIGEST]}"
 
 
 def _escaped(tape: str) -> str:
@@ -77,8 +103,8 @@ def _cased(stem: str) -> str:
     return f"{stem}~{number:x}" if number else stem
 
 
-def _cut(stem: str) -> str:
-    shown = stem.encode()[:_SHOWN].decode(errors="ignore").lower()
+def _cut(stem: str, length: int) -> str:
+    shown = stem.encode()[:length].decode(errors="ignore").lower()
     return re.sub("%[0-9a-f]?$", "", shown)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import errno
+import os
+from dataclasses import dataclass, field
+from typing import Any
 
 from playhead.errors import AppendOutcomeUnknown, StoreDamaged
 from playhead.store.connection import Durability
-from playhead.store.file.codec import LineCodec
 from playhead.store.file.disk import Disk, make_directories
+from playhead.store.file.family.shelf import Shelf
 from playhead.store.file.findings import Findings
+from playhead.store.file.members import HIDDEN, family_directory
 from playhead.store.file.names import SUFFIX, may_be_plain, stem_of
+from playhead.store.file.record.codec import LineCodec
 from playhead.store.lock import FileLock
 
-HIDDEN = ".playhead"
+REDO = ".redo"
+"""How the redo file of a family is named, behind the stem of its root."""
 
 
 @dataclass(slots=True)
@@ -29,7 +35,10 @@ class Health:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A directory of tapes, how safe an acknowledged append must be, how many seconds to wait for others, who hears of what was amiss, and how entries are encoded."""
+    """A directory of tapes, how safe an acknowledged append must be, how many seconds to wait for others, who hears of what was amiss, and how entries are encoded.
+
+    `shelf` has what branches show of short files.
+    """
 
     directory: str
     durability: Durability
@@ -38,6 +47,8 @@ class Place:
     findings: Findings
     health: Health
     codec: LineCodec | None
+    read_only: bool = False
+    shelf: Shelf[Any] = field(default_factory=Shelf, compare=False, repr=False)
 
     @property
     def hidden(self) -> str:
@@ -49,9 +60,19 @@ class Place:
         """Whether an acknowledged append survives the loss of power."""
         return self.durability == "disk"
 
+    def check_there(self) -> None:
+        """Raise FileNotFoundError where a directory that is only read is not there; one that is written to is made when it is needed."""
+        if self.read_only and not self.disk.exists(self.directory):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.directory)
+
     def make(self) -> None:
         """Make the directories that are missing."""
         make_directories(self.disk, self.hidden, flushed=self.flushes)
+
+    def make_family(self, stem: str) -> None:
+        """Make the directories of the branches and sidecars of a tape, where they are missing."""
+        for directory in (self.family(stem), f"{self.hidden}/{family_directory(stem)}"):
+            make_directories(self.disk, directory, flushed=False)
 
     def stem(self, tape: str) -> str:
         """Return the stem of a tape's file: the one we give, or the tape's very name where another program gave it that."""
@@ -65,17 +86,29 @@ class Place:
         """Return where a tape's file is."""
         return f"{self.directory}/{stem}{SUFFIX}"
 
+    def below(self, path: str) -> str:
+        """Return where a file is that is named from the store's directory on."""
+        return f"{self.directory}/{path}"
+
+    def family(self, stem: str) -> str:
+        """Return the directory of the branches and sidecars of a tape."""
+        return f"{self.directory}/{family_directory(stem)}"
+
     def redo(self, stem: str) -> str:
         """Return where the redo file of a change that was begun is."""
-        return f"{self.hidden}/{stem}.redo"
+        return f"{self.hidden}/{stem}{REDO}"
 
     def index(self, stem: str) -> str:
         """Return the directory of a tape's index."""
-        return f"{self.hidden}/{stem}.index"
+        return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}.index"
 
-    def lock(self, stem: str) -> FileLock:
+    def ledger(self, stem: str, name: str) -> str:
+        """Return where something that is known of a family beside its entries is kept."""
+        return f"{self.hidden}/{stem}.{name}"
+
+    def lock(self, stem: str, *, patience: float | None = None) -> FileLock:
         """Return the lock of a tape's family: all who write to it, or finish what others began, hold it."""
-        return FileLock(f"{self.hidden}/{stem}.lock", timeout=self.timeout)
+        return FileLock(f"{self.hidden}/{stem}.lock", timeout=self.timeout if patience is None else min(patience, self.timeout))
 
 
 def damaged(path: str, offset: int, why: str) -> StoreDamaged:

@@ -1,4 +1,4 @@
-"""Queries over a recording: what the end of the tape can answer is read from there, the rest is passed through."""
+"""Queries over what a tape shows: what the end of the tape can answer is read from there, the rest is passed through."""
 
 from __future__ import annotations
 
@@ -7,47 +7,48 @@ from itertools import islice, takewhile
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name
 from playhead.errors import AnchorNotFound, NoAnchors
-from playhead.store.file.lines import Line
-from playhead.store.file.recording import Found, Recording
+from playhead.store.file.record.lineage import Lineage
+from playhead.store.file.record.lines import Line
+from playhead.store.file.record.recording import Found
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
 from playhead.store.scan import stands_as_written
 
 
-def fetch(recording: Recording, query: TapeQuery) -> list[TapeEntry]:
+def fetch(tape: Lineage, query: TapeQuery) -> list[TapeEntry]:
     """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge."""
-    first, last = _bounds(recording, query)
-    return list(islice(_admitted(_lines(recording, query, first, last), query), query.count))
+    first, last = _bounds(tape, query)
+    return list(islice(_admitted(_lines(tape, query, first, last), query), query.count))
 
 
-def count(recording: Recording, query: TapeQuery) -> int:
+def count(tape: Lineage, query: TapeQuery) -> int:
     """Return how many entries a query returns; ids are dense, so without a filter nothing is read."""
-    first, last = _bounds(recording, query)
+    first, last = _bounds(tape, query)
     is_plain = query.only is None and query.text is None and query.since is None and query.until is None
-    if not is_plain or recording.tail.older:
-        return sum(1 for _ in islice(_admitted(_lines(recording, query, first, last), query), query.count))
+    if not is_plain or not tape.is_dense:
+        return sum(1 for _ in islice(_admitted(_lines(tape, query, first, last), query), query.count))
     number = max(0, last - first + 1)
     return number if query.count is None else min(number, query.count)
 
 
-def _bounds(recording: Recording, query: TapeQuery) -> tuple[int, int]:
+def _bounds(tape: Lineage, query: TapeQuery) -> tuple[int, int]:
     """Return the lowest and the highest id that a query's window, cursor and bounds leave."""
-    end = recording.tail.id if query.ceiling is None else min(recording.tail.id, query.ceiling)
-    low, high = _window(recording, query, end)
+    end = tape.tail.id if query.ceiling is None else min(tape.tail.id, query.ceiling)
+    low, high = _window(tape, query, end)
     return max(low, query.cursor + 1, 1), high if query.stop is None else min(high, query.stop - 1)
 
 
-def _window(recording: Recording, query: TapeQuery, end: int) -> tuple[int, int]:
+def _window(tape: Lineage, query: TapeQuery, end: int) -> tuple[int, int]:
     match query.window:
         case None:
             return 1, end
         case AfterAnchor(name):
-            for _, anchor in recording.anchors(end):
+            for _, anchor in tape.anchors(end):
                 if name is None or event_name(anchor.entry()) == name:
                     return anchor.id + 1, end
             raise NoAnchors if name is None else AnchorNotFound(name)
         case BetweenAnchors(start, stop):
             closing = None
-            for _, anchor in recording.anchors(end):
+            for _, anchor in tape.anchors(end):
                 name = event_name(anchor.entry())
                 if name == start:
                     if closing is None:
@@ -57,14 +58,14 @@ def _window(recording: Recording, query: TapeQuery, end: int) -> tuple[int, int]
             raise AnchorNotFound(start)
 
 
-def _lines(recording: Recording, query: TapeQuery, first: int, last: int) -> Iterator[Found]:
+def _lines(tape: Lineage, query: TapeQuery, first: int, last: int) -> Iterator[Found]:
     """Yield the lines of a range of ids in the query's order; where only anchors are wanted, those alone."""
     if last < first:
         return iter(())
     if query.only is not None and set(query.only) == {ANCHOR}:
-        anchors = takewhile(lambda found: found[1].id >= first, recording.anchors(last))
+        anchors = takewhile(lambda found: found[1].id >= first, tape.anchors(last))
         return anchors if query.descending else reversed(list(anchors))
-    return recording.backwards(first, last) if query.descending else recording.forwards(first, last)
+    return tape.backwards(first, last) if query.descending else tape.forwards(first, last)
 
 
 def _admitted(found: Iterator[Found], query: TapeQuery) -> Iterator[TapeEntry]:

@@ -4,34 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from contextvars import copy_context
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 from weakref import finalize
 from zlib import crc32
 
 from anyio import to_thread
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, StoreUnavailable
+from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.store.blobs import Blob, weighed
+from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.connection import Durability
 from playhead.store.failures import typed
-from playhead.store.file import finder, listing, reader
-from playhead.store.file.codec import LineCodec
+from playhead.store.family import kin_of
+from playhead.store.file import blobs, listing, reader
 from playhead.store.file.disk import Disk
+from playhead.store.file.family.collecting import collect
+from playhead.store.file.family.family import Family
+from playhead.store.file.family.household import Household
+from playhead.store.file.family.intake import taken_in
+from playhead.store.file.family.ledger import Cursors
+from playhead.store.file.family.making import make
+from playhead.store.file.family.opened import answered, settled
+from playhead.store.file.family.renaming import rename_branch, rename_tape
 from playhead.store.file.findings import Finding, Findings
-from playhead.store.file.index import Index
-from playhead.store.file.lines import body_of
-from playhead.store.file.opened import answered
 from playhead.store.file.place import Health, Place
-from playhead.store.file.recording import Recording
-from playhead.store.file.writer import Append, Reset, Writer
+from playhead.store.file.record.codec import LineCodec
+from playhead.store.file.record.lineage import Lineage
+from playhead.store.file.record.lines import body_of
+from playhead.store.file.writer import Alone, Apart, Appending, Writer
 from playhead.store.hop import deliver
 from playhead.store.lane import Lane, Queue, stop_and_wait
+from playhead.store.lease import granted
 from playhead.store.names import checked_name
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
 
@@ -45,7 +59,9 @@ class FileTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process. `timeout` is how
     many seconds it waits for other processes before StoreBusy. `on_finding` hears of what was amiss in a file and mended; without it
     that is logged, `findings` has the newest. `codec` keeps payload and meta in another form, compressed or enciphered. `disk` makes
-    the calls to the system. Usable as constructed, or with `async with`; works under asyncio and trio, and a fork of the process may
+    the calls to the system. With `read_only` nothing is written, locked or mended, and what would write raises ReadOnly.
+
+    Usable as constructed, or with `async with`; works under asyncio and trio, and a fork of the process may
     go on using it. All promises hold (D1 to D8). Not for network file systems, which do not keep locks.
     """
 
@@ -60,6 +76,7 @@ class FileTapeStore:
         on_finding: Callable[[Finding], None] | None = None,
         codec: LineCodec | None = None,
         disk: Disk | None = None,
+        read_only: bool = False,
     ) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
@@ -73,10 +90,12 @@ class FileTapeStore:
             findings=Findings(on_finding),
             health=Health(),
             codec=codec,
+            read_only=read_only,
         )
         self._place = place
         self._writing = [Lane(lambda queue: Writer(place).serve(queue), size=1, name="playhead file writer") for _ in range(_WRITERS)]
         self._reading = Lane(partial(_serve_reads, place), size=_READERS, name="playhead file reader")
+        self._turns = Turns(f"{place.hidden}/turns")
         self._closed = False
         finalize(self, _let_go, *self._writing, self._reading)
 
@@ -99,70 +118,184 @@ class FileTapeStore:
         return f"FileTapeStore({self._place.directory!r}, durability={self._place.durability!r})"
 
     async def __aenter__(self) -> FileTapeStore:
-        """Make the directory where it is missing, so that what is wrong with it shows here."""
-        await self._write("", None)
+        """Make the directory where it is missing, so that what is wrong with it shows here; a store that only reads must find it."""
+        try:
+            await (self.list_tapes() if self._place.read_only else self._write("", None))
+        except BaseException:
+            _let_go(*self._writing, self._reading)
+            raise
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.aclose()
 
     async def list_tapes(self) -> list[str]:
-        """Return the names of all tapes that hold something, sorted."""
+        """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         return await self._read(listing.tapes)
 
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
-        """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, StoreDamaged."""
+        """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound, StoreDamaged."""
         return await self._ask(query.tape, partial(reader.fetch, query=query))
 
     async def append(self, tape: str, entry: TapeEntry) -> TapeEntry:
         """Append one entry and return it as stored."""
-        return (await self._write(tape, Append(checked_name(tape), (entry,), [body_of(entry)], None)))[0]
+        kin = kin_of(tape)
+        stored: tuple[TapeEntry, ...] = await self._write(kin.root, Appending(kin, (entry,), (body_of(entry),), None, None))
+        return stored[0]
 
-    async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
+    async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None, fence: int | None = None) -> tuple[TapeEntry, ...]:
         """Append all entries or none and return them as stored.
 
         An entry whose idempotency key stands already is not written again; where all stand, the head is not compared.
-        Raises Conflict, KeyConflict, InvalidInput, StoreError; AppendOutcomeUnknown where nobody can say.
+        Raises Conflict, KeyConflict, InvalidInput, LeaseLost, BranchClosed, BranchNotFound, StoreError; AppendOutcomeUnknown where nobody can say.
         """
-        return await self._write(tape, Append(checked_name(tape), entries, [body_of(entry) for entry in entries], expected_head))
+        kin = kin_of(tape)
+        stored: tuple[TapeEntry, ...] = await self._write(kin.root, Appending(kin, entries, [body_of(entry) for entry in entries], expected_head, fence))
+        return stored
 
     async def reset(self, tape: str, *, entries: Sequence[TapeEntry] = (), expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
         """Remove every entry, start the next generation with `entries`, all at once; return those as stored."""
-        return await self._write(tape, Reset(checked_name(tape), entries, [body_of(entry) for entry in entries], expected_head))
+        stored = await self.apply([Reset(tape=tape, entries=entries, expected_head=expected_head)])
+        return stored[0] if stored else ()
+
+    async def apply(self, changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> tuple[tuple[TapeEntry, ...], ...] | None:
+        """Make all changes to the tapes of one family, in order, or none; return for each the entries as stored.
+
+        None where an entry with the key of `unless` stands on its tape; then nothing is changed. Raises what `append_many` raises, NameTaken.
+        """
+        root = family_of(changes, unless=unless)
+        if root is None:
+            return ()
+        works = [taken_in(change) for change in changes]
+        stored: tuple[tuple[TapeEntry, ...], ...] | None = await self._alone(root, lambda household: make(household, works, unless=unless))
+        return stored
 
     async def head(self, tape: str) -> Head:
         """Return where the tape ends; EMPTY for a tape that was never written."""
-        return await self._ask(tape, lambda recording: recording.tail.head)
+        return await self._ask(tape, lambda lineage: lineage.tail.head)
 
     async def find(self, tape: str, *, keys: Sequence[str] = (), uids: Sequence[str] = ()) -> Mapping[str, TapeEntry]:
         """Return, by idempotency key and by uid, those entries of the tape that have one of these."""
-
-        def search(recording: Recording) -> Mapping[str, TapeEntry]:
-            return finder.find(recording, Index(self._place, self._place.stem(tape)), keys=keys, uids=uids)
-
-        return await self._ask(tape, search)
+        return await self._ask(tape, lambda lineage: lineage.find(keys=keys, uids=uids))
 
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""
         return await self._ask(query.tape, partial(reader.count, query=query))
+
+    async def branch(self, name: str) -> BranchRecord | None:
+        """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""
+        kin = kin_of(name)
+        return await self._known(kin.root, lambda family: family.record(kin) if kin.branch is not None else None)
+
+    async def branches(self, tape: str) -> list[BranchRecord]:
+        """Return the branches of a tape's family, closed ones too, in the order they were made; sidecars are left out."""
+        return await self._known(kin_of(tape).root, Family.records)
+
+    async def sidecars(self, tape: str) -> list[str]:
+        """Return the names under which sidecars of a tape or branch keep something, sorted."""
+        kin = kin_of(tape)
+        return await self._known(kin.root, lambda family: family.sidecars(kin.branch) if kin.branch is None or family.is_made(kin.branch) else [])
+
+    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+        marks = await self._ask(tape, lambda lineage: lineage.marks(after))
+        if kin_of(tape).sidecar is None:
+            raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
+        return marks
+
+    async def collect(self, tape: str, *, before: datetime) -> list[str]:
+        """Remove those branches of a tape's family, or that one branch, that were closed before an instant and that no other was forked from.
+
+        Returns their names. What a squashed branch holds stands nowhere else, so it stays.
+        """
+        kin = kin_of(tape)
+        names: list[str] = await self._alone(kin.root, lambda household: collect(household, kin.branch, before))
+        return names
+
+    async def rename(self, tape: str, name: str) -> None:
+        """Give a tape another name, its branches and sidecars with it; or a branch another one in its family.
+
+        Raises NameTaken, TapeNotFound, BranchNotFound, InvalidInput where one is a branch and the other is none.
+        """
+        old, new = kin_of(tape), kin_of(name)
+        if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
+            raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
+        await self._write(old.root, Apart(old.root, partial(rename_tape, self._place, old.root, new.root)) if old.branch is None else Alone(old.root, partial(rename_branch, old=old, new=new)))
+
+    async def lease(self, tape: str, *, owner: str, seconds: float) -> Lease:
+        """Lease a tape, which need not exist; who holds it already gets it longer, under the same epoch. Raises LeaseHeld, BranchNotFound."""
+        kin = kin_of(tape)
+        context = copy_context()
+
+        def take(household: Household) -> Lease:
+            return household.known(kin).leases.take(kin, lambda standing: context.run(lambda: granted(tape, owner=owner, seconds=seconds, standing=standing)))
+
+        lease: Lease = await self._alone(kin.root, take)
+        return lease
+
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back before its time; one that another holder has followed is left alone."""
+        kin = kin_of(lease.tape)
+        await self._alone(kin.root, lambda household: household.leases.release(kin, lease))
+
+    async def cursor(self, tape: str, consumer: str) -> Head:
+        """Return how far a consumer has read a tape; EMPTY where it never did. Raises BranchNotFound."""
+        kin = kin_of(tape)
+        return await self._known(kin.root, lambda family: Cursors(self._place, family.known(kin).stem).get(kin, consumer))
+
+    async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
+        """Remember how far a consumer has read a tape. Raises BranchNotFound."""
+        kin = kin_of(tape)
+        await self._alone(kin.root, lambda household: household.known(kin).cursors.move(kin, consumer, head))
+
+    def lock(self, tape: str) -> AbstractAsyncContextManager[None]:
+        """Exclude all others who lock the same tape, in every task, thread and process, inside `async with`."""
+        self._check_writable()
+        return self._turns.turn(checked_name(tape))
+
+    async def put_blob(self, data: bytes, *, mime: str | None = None) -> Blob:
+        """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
+        self._check_writable()
+        kept, blob = await weighed(data, mime=mime)
+        return await self._read(partial(blobs.put, blob=blob, data=kept))  # it changes no tape, so it need not wait for those who do
+
+    async def get_blob(self, digest: str) -> bytes:
+        """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""
+        return await self._read(partial(blobs.get, digest=digest))
+
+    async def blobs(self) -> list[Blob]:
+        """Return what is kept, by digest."""
+        return await self._read(blobs.listed)
 
     async def aclose(self) -> None:
         """Finish what waits and let go of the files; closing twice is fine."""
         self._closed = True
         await to_thread.run_sync(partial(stop_and_wait, *self._writing, self._reading))
 
-    def _write(self, tape: str, work: Append | None) -> Awaitable[tuple[TapeEntry, ...]]:
-        """Hand a tape's work to the writer that does all of its work; not itself a coroutine, as each one costs an append time."""
-        self._check_open()
-        return self._writing[crc32(tape.encode()) % _WRITERS].run(work)
+    def _write(self, root: str, work: Appending | Alone | Apart | None) -> Awaitable[Any]:
+        """Hand work to the writer that does all of a family's; not itself a coroutine, as each one costs an append time."""
+        self._check_writable()
+        return self._writing[crc32(root.encode()) % _WRITERS].run(work)
 
-    async def _ask(self, tape: str, question: Callable[[Recording], Result]) -> Result:
-        return await self._read(partial(answered, tape=checked_name(tape), question=question))
+    def _alone(self, root: str, do: Callable[[Household], Any]) -> Awaitable[Any]:
+        return self._write(root, Alone(root, do))
+
+    async def _ask(self, tape: str, question: Callable[[Lineage], Result]) -> Result:
+        kin = kin_of(tape)
+        return await self._read(partial(answered, kin=kin, question=question))
+
+    async def _known(self, root: str, question: Callable[[Family], Result]) -> Result:
+        return await self._read(lambda place: question(settled(place, root)))
 
     async def _read(self, question: Callable[[Place], Result]) -> Result:
         self._check_open()
         answer: Result = await self._reading.run(question)
         return answer
+
+    def _check_writable(self) -> None:
+        self._check_open()
+        if self._place.read_only:
+            raise ReadOnly(f"The store '{self._place.directory}' was opened to be read only; open it without read_only=True to write to it.")
 
     def _check_open(self) -> None:
         if self._closed:
@@ -173,6 +306,7 @@ def _serve_reads(place: Place, queue: Queue) -> None:
     """Answer questions, each from the files as they are then."""
     for job in queue:
         try:
+            place.check_there()
             place.health.check()
             job.result = job.work(place)
         except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer

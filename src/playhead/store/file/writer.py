@@ -1,45 +1,54 @@
-"""The writer of a file store: it takes all appends that wait, and writes and flushes those of one tape together."""
+"""The writer of a file store: it takes all changes that wait, and writes and flushes the appends to one tape together."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from typing import NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
 from playhead.store.failures import typed
-from playhead.store.file.draft import Draft, Standing, expect
-from playhead.store.file.held import HeldTape
-from playhead.store.file.lines import Body
+from playhead.store.family import Kin
+from playhead.store.file.family.household import Household
 from playhead.store.file.place import Place
-from playhead.store.file.redo import change, write_draft
-from playhead.store.file.tail import Tail
+from playhead.store.file.record.draft import Draft
+from playhead.store.file.record.lines import Body
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.protocol import Head
 
 GROUP = 512
-"""How many appends are written together at most."""
+"""How many changes are taken at most at a time."""
 
 _HELD = 16
 _BYTES = 1 << 26
 
 
-class Append(NamedTuple):
-    """Entries to write at the end of a tape, and what their lines say."""
+class Appending(NamedTuple):
+    """Entries to write at the end of a tape, what their lines say, and the epoch under which the tape may be leased at most."""
 
-    tape: str
+    kin: Kin
     entries: Sequence[TapeEntry]
     bodies: Sequence[Body]
     expected_head: Head | None
+    fence: int | None
 
 
-class Reset(Append):
-    """The entries that start the next generation of a tape."""
+class Alone(NamedTuple):
+    """What is to be done with a family while nobody else writes to it."""
 
-    __slots__ = ()
+    root: str
+    do: Callable[[Household], Any]
+
+
+class Apart(NamedTuple):
+    """What is to be done with several families, whose guards it takes itself."""
+
+    root: str
+    do: Callable[[], Any]
 
 
 class Writer:
@@ -47,27 +56,33 @@ class Writer:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._held: OrderedDict[str, HeldTape] = OrderedDict()
+        self._held: OrderedDict[str, Household] = OrderedDict()
 
     def serve(self, queue: Queue) -> None:
         """Do the jobs until the queue ends, then close the files."""
         try:
             for jobs in queue.groups(GROUP):
-                for tape, its_jobs in _by_tape([job for job in jobs if not job.ticket.done()]):
-                    self._do(tape, its_jobs)
+                for root, its_jobs in _by_family([job for job in jobs if not job.ticket.done()]):
+                    self._do(root, its_jobs)
         finally:
-            for held in self._held.values():
-                held.close()
+            for household in self._held.values():
+                household.close()
 
-    def _do(self, tape: str | None, jobs: list[Job]) -> None:
+    def _do(self, root: str | None, jobs: list[Job]) -> None:
         try:
             self._place.health.check()
-            if tape is None:
+            if root is None:
                 return self._open(jobs)
-            held = self._hold(tape)
-            with held:
-                for some in _runs(jobs):
-                    self._settle(held, some)
+            household = self._hold(root)
+            for some in _apart(jobs):
+                if isinstance(some[0].work, Apart):
+                    household.let_go()
+                    some[0].result = some[0].work.do()
+                    deliver(some)
+                    continue
+                with household:
+                    for run in _runs(some):
+                        self._settle(household, run)
         except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
             self._fail(jobs, exc)
 
@@ -77,28 +92,28 @@ class Writer:
             job.result = ()
         deliver(jobs)
 
-    def _hold(self, tape: str) -> HeldTape:
-        held = self._held.get(tape)
-        if held is None:
+    def _hold(self, root: str) -> Household:
+        household = self._held.get(root)
+        if household is None:
             while len(self._held) >= _HELD:
                 self._held.popitem(last=False)[1].close()
-            held = self._held[tape] = HeldTape(self._place, tape)
-        self._held.move_to_end(tape)
-        return held
+            household = self._held[root] = Household(self._place, root)
+        self._held.move_to_end(root)
+        return household
 
-    def _settle(self, held: HeldTape, jobs: list[Job]) -> None:
+    def _settle(self, household: Household, jobs: list[Job]) -> None:
         """Do all jobs with one write, or each with its own where that failed; who waits for them need not wait for the lock to be given back."""
         try:
-            if isinstance(jobs[0].work, Reset):
-                jobs[0].result = _reset(held, jobs[0].work)
+            if isinstance(jobs[0].work, Alone):
+                jobs[0].result = jobs[0].work.do(household)
             else:
-                _append(held, jobs)
+                _append(household, jobs)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it must be undone
             if len(jobs) == 1 or self._place.health.doubt is not None:
                 return self._fail(jobs, exc)
             for job in jobs:
                 job.result = job.error = None
-                self._settle(held, [job])
+                self._settle(household, [job])
         else:
             deliver(jobs)
 
@@ -117,63 +132,62 @@ class Writer:
         deliver(jobs)
 
 
-def _append(held: HeldTape, jobs: list[Job]) -> None:
-    """Write what is new of some appends; one that is refused changes nothing for the others."""
-    draft = _draft(held, held.look(), standing=lambda key: held.keys.standing(held.recording(), key))
+def _append(household: Household, jobs: list[Job]) -> None:
+    """Write what is new of some appends to one tape; one that is refused changes nothing for the others."""
+    kin: Kin = jobs[0].work.kin
+    tail, held = household.look(kin), household.tape(kin)
+    draft = Draft(tail, header=held.header if held.needs_header else None, codec=household.place.codec, standing=held.standing)
+    mark = None if kin.sidecar is None else household.head(kin._replace(sidecar=None))
     results: list[tuple[Job, tuple[TapeEntry, ...]]] = []
     for job in jobs:
+        work: Appending = job.work
+        bodies = work.bodies if mark is None else [body._replace(mark=mark) for body in work.bodies]
         try:
-            results.append((job, draft.add(job.work.entries, job.work.bodies, expected_head=job.work.expected_head)))
+            if work.fence is not None:
+                household.leases.check(kin, work.fence)
+            results.append((job, draft.add(work.entries, bodies, expected_head=work.expected_head)))
         except PlayheadError as refusal:
             job.error = refusal
-    lines, tail = draft.lines()
-    if lines:
-        held.append(b"".join(lines), tail)
+    if draft.count:
+        held.append(draft)
     for job, result in results:
         job.result = result
 
 
-def _reset(held: HeldTape, work: Reset) -> tuple[TapeEntry, ...]:
-    """Put a new file in the place of the old one; readers of that keep it until they are done."""
-    tail = held.look()
-    expect(work.expected_head, tail.head)
-    if not tail.begun and not work.entries:
-        return ()
-    draft = _draft(held, Tail(generation=tail.generation + 1), standing=_nothing_stands)
-    written = draft.add(work.entries, work.bodies, expected_head=None)
-    held.let_go()
-    name = write_draft(held.place, held.stem, draft.file()[0])
-    change(held.place, held.stem, [("replace", name, held.stem), ("forget", held.stem)])
-    return written
-
-
-def _draft(held: HeldTape, tail: Tail, *, standing: Standing) -> Draft:
-    return Draft(tail, tape=held.tape, stem=held.stem, codec=held.place.codec, standing=standing)
-
-
-def _nothing_stands(key: str) -> None:
-    del key
-
-
-def _by_tape(jobs: list[Job]) -> Iterable[tuple[str | None, list[Job]]]:
-    """Return jobs by the tape they are for, in order; None is the place itself."""
-    by_tape: dict[str | None, list[Job]] = {}
+def _by_family(jobs: list[Job]) -> Iterable[tuple[str | None, list[Job]]]:
+    """Return jobs by the family they are for, in order; None is the place itself."""
+    if len(jobs) == 1:
+        return [(_root(jobs[0]), jobs)]
+    by_root: dict[str | None, list[Job]] = {}
     for job in jobs:
-        by_tape.setdefault(job.work and job.work.tape, []).append(job)
-    return by_tape.items()
+        by_root.setdefault(_root(job), []).append(job)
+    return by_root.items()
+
+
+def _root(job: Job) -> str | None:
+    work: Appending | Alone | Apart | None = job.work
+    return work.kin.root if isinstance(work, Appending) else work and work.root
+
+
+def _apart(jobs: list[Job]) -> list[list[Job]]:
+    """Return jobs of one family in parts: those that are done under its guard, and each that takes guards itself."""
+    if len(jobs) == 1:
+        return [jobs]
+    return [list(part) for _, part in groupby(jobs, key=lambda job: id(job) if isinstance(job.work, Apart) else None)]
 
 
 def _runs(jobs: list[Job]) -> list[list[Job]]:
-    """Return jobs of one tape by what may be done together: a reset stands alone, and what is written at once is not too much."""
+    """Return jobs of one family by what may be done together: appends to one tape, and not too much at once."""
     if len(jobs) == 1:
         return [jobs]
-    runs: list[list[Job]] = [[]]
-    size = 0
+    runs: list[list[Job]] = []
+    size, before = 0, None
     for job in jobs:
-        alone = isinstance(job.work, Reset)
-        if alone or size > _BYTES:
+        kin = job.work.kin if isinstance(job.work, Appending) else None
+        if kin is None or kin != before or size > _BYTES:
             runs.append([])
             size = 0
         runs[-1].append(job)
-        size += _BYTES + 1 if alone else sum(len(body.payload) for body in job.work.bodies)
-    return [run for run in runs if run]
+        before = kin
+        size += 0 if kin is None else sum(len(body.payload) for body in job.work.bodies)
+    return runs

@@ -1,34 +1,38 @@
--- The record: tapes, their entries, what the entries refer to, and who has read how far.
+-- The record: tapes, their names, entries, what the entries refer to, who writes, and who has read how far.
 
 CREATE TABLE tapes (
-    tape_no     INTEGER PRIMARY KEY CHECK (tape_no BETWEEN 1 AND 2147483647),
-    root_no     INTEGER NOT NULL,
-    parent_no   INTEGER REFERENCES tapes,
-    fork_seq    INTEGER NOT NULL DEFAULT 0,
-    lineage     TEXT    NOT NULL DEFAULT '[]',
-    generation  INTEGER NOT NULL DEFAULT 0,
-    state       INTEGER NOT NULL DEFAULT 0,
-    low_water   INTEGER NOT NULL DEFAULT 0,
-    lease_owner TEXT,
-    lease_epoch INTEGER NOT NULL DEFAULT 0,
-    lease_until INTEGER,
-    merged_upto INTEGER NOT NULL DEFAULT 0,
-    key_id      TEXT,
-    meta        TEXT    NOT NULL DEFAULT '{}',
-    created_at  INTEGER NOT NULL
+    tape_no    INTEGER PRIMARY KEY CHECK (tape_no BETWEEN 1 AND 2147483647),
+    parent_no  INTEGER REFERENCES tapes,
+    fork_seq   INTEGER NOT NULL DEFAULT 0,
+    lineage    TEXT    NOT NULL DEFAULT '[]',
+    generation INTEGER NOT NULL DEFAULT 0,
+    state      INTEGER NOT NULL DEFAULT 0,
+    low_water  INTEGER NOT NULL DEFAULT 0,
+    indexed    INTEGER NOT NULL DEFAULT 0,
+    key_id     TEXT,
+    meta       TEXT    NOT NULL DEFAULT '{}',
+    created_at INTEGER NOT NULL
 );
-CREATE INDEX tapes_root   ON tapes (root_no);
 CREATE INDEX tapes_parent ON tapes (parent_no) WHERE parent_no IS NOT NULL;
 CREATE INDEX tapes_reset  ON tapes (tape_no) WHERE state = 3;
 
 CREATE TABLE tape_names (
-    tenant  TEXT    NOT NULL DEFAULT '',
-    name    TEXT    NOT NULL,
-    tape_no INTEGER NOT NULL REFERENCES tapes,
-    root_no INTEGER NOT NULL,
+    tenant          TEXT    NOT NULL DEFAULT '',
+    name            TEXT    NOT NULL,
+    tape_no         INTEGER NOT NULL REFERENCES tapes,
+    root_no         INTEGER NOT NULL,
+    listed          INTEGER NOT NULL,
+    branch_no       INTEGER,
+    parent          TEXT,
+    base_generation INTEGER,
+    base_seq        INTEGER,
+    state           TEXT,
+    owner           TEXT,
+    created_at      INTEGER NOT NULL,
+    closed_at       INTEGER,
     PRIMARY KEY (tenant, name)
 ) WITHOUT ROWID;
-CREATE INDEX tape_names_tape ON tape_names (tape_no);
+CREATE INDEX tape_names_branch ON tape_names (root_no, branch_no) WHERE branch_no IS NOT NULL;
 
 CREATE TABLE entries (
     eid      INTEGER PRIMARY KEY,
@@ -77,10 +81,21 @@ CREATE TABLE blob_refs (
     PRIMARY KEY (eid, digest)
 ) WITHOUT ROWID;
 
+CREATE TABLE leases (
+    tenant TEXT    NOT NULL DEFAULT '',
+    name   TEXT    NOT NULL,
+    owner  TEXT    NOT NULL,
+    epoch  INTEGER NOT NULL,
+    until  INTEGER NOT NULL,
+    PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+
 CREATE TABLE cursors (
-    tape_no    INTEGER NOT NULL REFERENCES tapes,
+    tenant     TEXT    NOT NULL DEFAULT '',
+    name       TEXT    NOT NULL,
     consumer   TEXT    NOT NULL,
+    generation INTEGER NOT NULL,
     seq        INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    PRIMARY KEY (tape_no, consumer)
+    PRIMARY KEY (tenant, name, consumer)
 ) WITHOUT ROWID;

@@ -1,4 +1,4 @@
--- What the readers run. An eid is tape_no << 32 | seq, so a tape is one range of eids.
+-- What the readers run. An eid is tape_no << 32 | seq, so a tape is one range of eids, and a branch several.
 
 -- name: begin
 BEGIN
@@ -7,9 +7,12 @@ BEGIN
 ROLLBACK
 
 -- name: tape
-SELECT t.tape_no, t.generation, max(t.fork_seq, t.low_water)
+SELECT t.tape_no, t.generation, max(t.fork_seq, t.low_water), t.indexed, t.lineage
 FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
 WHERE n.tenant = '' AND n.name = ?
+
+-- name: is_named
+SELECT 1 FROM tape_names WHERE tenant = '' AND name = ?
 
 -- name: last_entry
 SELECT max(eid) FROM entries WHERE eid BETWEEN ? AND ?
@@ -18,19 +21,40 @@ SELECT max(eid) FROM entries WHERE eid BETWEEN ? AND ?
 SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
 
 -- name: names
--- A tape that was reset and not written since is not listed.
+-- Tapes that hold something or have an open branch.
 SELECT n.name FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
-WHERE n.tenant = '' AND (t.fork_seq > 0 OR t.low_water > 0
+WHERE n.tenant = '' AND n.listed AND (t.low_water > 0
+    OR EXISTS (SELECT 1 FROM entries WHERE eid BETWEEN t.tape_no << 32 AND t.tape_no << 32 | 4294967295)
+    OR EXISTS (SELECT 1 FROM tape_names b WHERE b.root_no = n.root_no AND b.branch_no IS NOT NULL AND b.state = 'open'))
+ORDER BY n.name
+
+-- name: sidecars
+-- The names between two that show something.
+SELECT n.name FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
+WHERE n.tenant = '' AND n.name > ? AND n.name < ? AND (t.fork_seq > 0 OR t.low_water > 0
     OR EXISTS (SELECT 1 FROM entries WHERE eid BETWEEN t.tape_no << 32 AND t.tape_no << 32 | 4294967295))
 ORDER BY n.name
 
+-- name: branch
+SELECT name, parent, base_generation, base_seq, state, owner, created_at, closed_at
+FROM tape_names WHERE tenant = '' AND name = ? AND parent IS NOT NULL
+
+-- name: branches
+SELECT name, parent, base_generation, base_seq, state, owner, created_at, closed_at
+FROM tape_names INDEXED BY tape_names_branch
+WHERE root_no = (SELECT root_no FROM tape_names WHERE tenant = '' AND name = ?) AND branch_no IS NOT NULL ORDER BY branch_no
+
+-- name: marks
+SELECT eid, mark FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
+
+-- name: cursor
+SELECT generation, seq FROM cursors WHERE tenant = '' AND name = ? AND consumer = ?
+
 -- name: range
-SELECT eid, kind, ts, digest, meta, body FROM entries
-WHERE eid BETWEEN ? AND ? AND ts BETWEEN ? AND ? ORDER BY eid
+SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
 
 -- name: range_newest_first
-SELECT eid, kind, ts, digest, meta, body FROM entries
-WHERE eid BETWEEN ? AND ? AND ts BETWEEN ? AND ? ORDER BY eid DESC
+SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC
 
 -- name: kind
 -- An entry that is indexed and missing comes without a kind.
@@ -64,15 +88,12 @@ WHERE anchor = ? AND eid BETWEEN ? AND ? ORDER BY eid DESC LIMIT 1
 SELECT eid FROM entries INDEXED BY entries_anchor
 WHERE anchor = ? AND eid BETWEEN ? AND ? ORDER BY eid LIMIT 1
 
--- name: count_range
--- Ids are dense.
-SELECT coalesce((SELECT max(eid) FROM entries WHERE eid BETWEEN ?1 AND ?2) - (SELECT min(eid) FROM entries WHERE eid BETWEEN ?1 AND ?2) + 1, 0)
-
 -- name: count_kind
 SELECT count(*) FROM entry_kinds WHERE kind = ? AND eid BETWEEN ? AND ?
 
--- name: count_kind_unindexed
-SELECT count(*) FROM entries WHERE kind = ? AND eid BETWEEN ? AND ?
+-- name: kinds
+-- Entries without what they say, which is all that their kind is compared with.
+SELECT eid, kind, ts, digest, x'', x'' FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
 
 -- name: place_of_uid
 SELECT eid FROM entry_uids WHERE uid = ? AND eid BETWEEN ? AND ? ORDER BY eid LIMIT 1

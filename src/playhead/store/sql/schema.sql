@@ -2,52 +2,56 @@
 
 CREATE TABLE schema_version (v INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, checksum TEXT NOT NULL);
 
--- One row is one generation of one tape; its number is never used again. A reset names the next number; forks go on
--- reading the old one, and its entries are removed when no fork is left.
-
+-- One row is one generation of one tape, branch or sidecar; its number is never used again. A reset names the next number; branches
+-- go on reading the old one, and its entries are removed when no branch is left that does.
 CREATE TABLE tapes (
-    tape_no     INTEGER PRIMARY KEY CHECK (tape_no BETWEEN 1 AND 2147483647),
-    root_no     INTEGER NOT NULL,              -- the family: a tape, its forks and sidecars
-    parent_no   INTEGER REFERENCES tapes,
-    fork_seq    INTEGER NOT NULL DEFAULT 0,    -- a fork's own entries stand behind it
-    lineage     TEXT    NOT NULL DEFAULT '[]', -- [[tape_no, last id], ...] of the ancestors, oldest first
-    generation  INTEGER NOT NULL DEFAULT 0,
-    state       INTEGER NOT NULL DEFAULT 0,    -- 0 open, 1 sealed, 2 archived, 3 reset, 4 reset and removed
-    low_water   INTEGER NOT NULL DEFAULT 0,    -- entries up to here are in the archive
-    lease_owner TEXT,
-    lease_epoch INTEGER NOT NULL DEFAULT 0,
-    lease_until INTEGER,
-    merged_upto INTEGER NOT NULL DEFAULT 0,    -- a fork's entries up to here are merged back
-    key_id      TEXT,
-    meta        TEXT    NOT NULL DEFAULT '{}',
-    created_at  INTEGER NOT NULL
+    tape_no    INTEGER PRIMARY KEY CHECK (tape_no BETWEEN 1 AND 2147483647),
+    parent_no  INTEGER REFERENCES tapes,      -- the last one in the lineage, NULL where nothing is shared
+    fork_seq   INTEGER NOT NULL DEFAULT 0,    -- a branch's own entries stand behind it
+    lineage    TEXT    NOT NULL DEFAULT '[]', -- [[tape_no, last id], ...] of what it reads through, oldest first; no entry is copied
+    generation INTEGER NOT NULL DEFAULT 0,
+    state      INTEGER NOT NULL DEFAULT 0,    -- 0 in use, 3 out of use, 4 out of use and its entries removed
+    low_water  INTEGER NOT NULL DEFAULT 0,    -- entries up to here are in the archive
+    indexed    INTEGER NOT NULL DEFAULT 0,    -- its own entries up to here stand in entry_kinds and entry_uids
+    key_id     TEXT,
+    meta       TEXT    NOT NULL DEFAULT '{}',
+    created_at INTEGER NOT NULL
 );
-CREATE INDEX tapes_root   ON tapes (root_no);
 CREATE INDEX tapes_parent ON tapes (parent_no) WHERE parent_no IS NOT NULL;
 CREATE INDEX tapes_reset  ON tapes (tape_no) WHERE state = 3;
 
+-- What is called by a name, and where it was forked from, which a reset leaves as it is. A family's tape itself is always here.
 CREATE TABLE tape_names (
-    tenant  TEXT    NOT NULL DEFAULT '',
-    name    TEXT    NOT NULL,
-    tape_no INTEGER NOT NULL REFERENCES tapes,
-    root_no INTEGER NOT NULL,
+    tenant          TEXT    NOT NULL DEFAULT '',
+    name            TEXT    NOT NULL,
+    tape_no         INTEGER NOT NULL REFERENCES tapes, -- the newest generation
+    root_no         INTEGER NOT NULL,                  -- the family: the first number of the tape that all branches and sidecars belong to
+    listed          INTEGER NOT NULL,                  -- 1 the family's tape itself, 0 a branch or a sidecar
+    branch_no       INTEGER,                           -- a branch: its first number, so they are in the order they were made
+    parent          TEXT,                              -- a branch, or a sidecar that was forked with it: the name it was forked from
+    base_generation INTEGER,                           -- and where
+    base_seq        INTEGER,
+    state           TEXT,                              -- open, merged, squashed, discarded
+    owner           TEXT,
+    created_at      INTEGER NOT NULL,
+    closed_at       INTEGER,
     PRIMARY KEY (tenant, name)
 ) WITHOUT ROWID;
-CREATE INDEX tape_names_tape ON tape_names (tape_no);
+CREATE INDEX tape_names_branch ON tape_names (root_no, branch_no) WHERE branch_no IS NOT NULL;
 
 -- A tape is one range of row ids. An entry's body is the JSON of its payload, to the byte.
 CREATE TABLE entries (
     eid      INTEGER PRIMARY KEY,        -- tape_no << 32 | id
     kind     TEXT    NOT NULL,
     ts       INTEGER NOT NULL,
-    peak     INTEGER NOT NULL,           -- the newest ts up to here that was no more than a day ahead of the clock;
-                                         -- it only rises, so dates are found by halving
+    peak     INTEGER NOT NULL,           -- the newest ts of the same tape_no up to here that was no more than a day ahead of the
+                                         -- clock; it only rises, so dates are found by halving
     uid      BLOB    NOT NULL,           -- 16 bytes where it is a UUID
     idem_key TEXT,
     anchor   TEXT,                       -- the anchor's name, where the entry is one
-    mark     INTEGER,                    -- on a sidecar: the main tape's head when it was written
+    mark     INTEGER,                    -- on a sidecar: the main tape's head when it was written, generation << 32 | id; it only rises
     enc      INTEGER NOT NULL DEFAULT 0, -- how the body is written: 0 JSON, 1 compressed, 2 encrypted, 3 redacted
-    digest   BLOB    NOT NULL,           -- SHA-256 of ts, meta, body and kind, a line each
+    digest   BLOB    NOT NULL,           -- 4 bytes of the SHA-256 of kind, 28 of that of ts, meta, body and kind, a line each
     meta     BLOB    NOT NULL,
     body     BLOB    NOT NULL,
     search   TEXT                        -- the text to search, NULL where none was taken
@@ -85,10 +89,23 @@ CREATE TABLE blob_refs (
     PRIMARY KEY (eid, digest)
 ) WITHOUT ROWID;
 
+-- Who may write to a name, which need not stand for a tape yet; each holder has a higher epoch than all before.
+CREATE TABLE leases (
+    tenant TEXT    NOT NULL DEFAULT '',
+    name   TEXT    NOT NULL,
+    owner  TEXT    NOT NULL,             -- '' while it is free
+    epoch  INTEGER NOT NULL,
+    until  INTEGER NOT NULL,
+    PRIMARY KEY (tenant, name)
+) WITHOUT ROWID;
+
+-- How far who has read.
 CREATE TABLE cursors (
-    tape_no    INTEGER NOT NULL REFERENCES tapes,
+    tenant     TEXT    NOT NULL DEFAULT '',
+    name       TEXT    NOT NULL,
     consumer   TEXT    NOT NULL,
+    generation INTEGER NOT NULL,
     seq        INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    PRIMARY KEY (tape_no, consumer)
+    PRIMARY KEY (tenant, name, consumer)
 ) WITHOUT ROWID;

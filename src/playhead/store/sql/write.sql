@@ -9,6 +9,15 @@ COMMIT
 -- name: rollback
 ROLLBACK
 
+-- name: savepoint
+SAVEPOINT changes
+
+-- name: undo
+ROLLBACK TO changes
+
+-- name: release
+RELEASE changes
+
 -- name: data_version
 -- Changes when another connection has committed.
 PRAGMA data_version
@@ -17,7 +26,7 @@ PRAGMA data_version
 PRAGMA wal_checkpoint(PASSIVE)
 
 -- name: tape
-SELECT t.tape_no, t.generation, max(t.fork_seq, t.low_water), t.root_no
+SELECT t.tape_no, t.generation, max(t.fork_seq, t.low_water), t.indexed, t.lineage, n.root_no, n.state
 FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
 WHERE n.tenant = '' AND n.name = ?
 
@@ -28,14 +37,16 @@ SELECT eid, peak FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC LIMIT 
 SELECT coalesce(max(tape_no), 0) + 1 FROM tapes
 
 -- name: insert_tape
-INSERT INTO tapes (tape_no, root_no, generation, created_at) VALUES (?, ?, ?, ?)
+INSERT INTO tapes (tape_no, parent_no, fork_seq, lineage, generation, created_at) VALUES (?, ?, ?, ?, ?, ?)
 
--- name: name_tape
-INSERT INTO tape_names (tenant, name, tape_no, root_no) VALUES ('', ?, ?, ?)
-ON CONFLICT (tenant, name) DO UPDATE SET tape_no = excluded.tape_no, root_no = excluded.root_no
+-- name: insert_name
+INSERT INTO tape_names (name, tape_no, root_no, listed, created_at) VALUES (?, ?, ?, ?, ?)
+
+-- name: renumber
+UPDATE tape_names SET tape_no = ? WHERE tenant = '' AND name = ?
 
 -- name: insert_entry
-INSERT INTO entries (eid, peak, kind, ts, uid, idem_key, anchor, digest, meta, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO entries (eid, peak, mark, kind, ts, uid, idem_key, anchor, digest, meta, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: index_kinds
 -- Kinds and uids are indexed a whole block of entries at a time, which costs an append a tenth of an index of its own.
@@ -44,14 +55,24 @@ INSERT INTO entry_kinds (kind, eid) SELECT kind, eid FROM entries WHERE eid BETW
 -- name: index_uids
 INSERT INTO entry_uids (uid, eid) SELECT uid, eid FROM entries WHERE eid BETWEEN ? AND ?
 
+-- name: note_indexed
+UPDATE tapes SET indexed = ? WHERE tape_no = ?
+
 -- name: standing
 SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+
+-- name: standing_in_lineage
+-- In what a branch reads through, up to the last entry of each that it shows.
+SELECT e.eid, e.kind, e.ts, e.digest, e.meta, e.body
+FROM json_each(?) l CROSS JOIN entries e
+WHERE e.eid >> 32 = json_extract(l.value, '$[0]') AND e.idem_key = ? AND e.eid & 4294967295 <= json_extract(l.value, '$[1]')
+LIMIT 1
 
 -- name: retire_tape
 UPDATE tapes SET state = 3 WHERE tape_no = ?
 
 -- name: retired_tape
--- A retired generation goes once no fork reads through it.
+-- What is out of use goes once no branch reads through it.
 SELECT tape_no FROM tapes t
 WHERE state = 3 AND NOT EXISTS (SELECT 1 FROM tapes child WHERE child.parent_no = t.tape_no)
 LIMIT 1
@@ -70,4 +91,4 @@ DELETE FROM entry_uids WHERE (uid, eid) IN (SELECT uid, eid FROM entries WHERE e
 DELETE FROM entries WHERE eid BETWEEN ? AND ?
 
 -- name: forget_tape
-UPDATE tapes SET state = 4 WHERE tape_no = ?
+UPDATE tapes SET state = 4, parent_no = NULL, lineage = '[]' WHERE tape_no = ?

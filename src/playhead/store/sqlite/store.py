@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from contextvars import copy_context
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -14,21 +16,26 @@ from weakref import finalize
 
 from anyio import to_thread
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store.connection import Durability, Network, Place, connect, disconnect
-from playhead.store.failures import typed
-from playhead.store.hop import deliver
-from playhead.store.intake import meta_to_keep
+from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.store.blobs import Blob, weighed
+from playhead.store.change import BranchRecord, Change, Lease, Reset
+from playhead.store.connection import Durability, Network, Place
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
-from playhead.store.presence import OpenFile, Presence
+from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import reader
-from playhead.store.sqlite.tapes import Append, Reset
+from playhead.store.sqlite import blobs, reader, records
+from playhead.store.sqlite.answering import Shared, Watched, serve_reads
+from playhead.store.sqlite.branching import collect
+from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
+from playhead.store.sqlite.renaming import rename
+from playhead.store.sqlite.tails import Tails
+from playhead.store.sqlite.work import Act, Work, appended, changed
 from playhead.store.sqlite.writer import Health, Writer
-from playhead.store.statements import statements
+from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
 
@@ -41,7 +48,8 @@ class SQLiteTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process.
     `timeout` is how many seconds it waits for other processes before StoreBusy. Works under asyncio and trio, in
     any number of tasks and threads, with any number of stores on one file; a fork of the process may go on using it.
-    A network file system, where the log does not work between machines, is refused unless `network` is "allow".
+    A network file system, where the log does not work between machines, is refused unless `network` is "allow". With `read_only`
+    nothing is written, made or locked, so a read-only place will do, and every method that writes raises ReadOnly.
     All promises hold (D1 to D8): a file that is removed or replaced while it is open raises StoreUnavailable, an entry
     that is not as it was written StoreDamaged, when its payload or meta is first read.
 
@@ -50,7 +58,7 @@ class SQLiteTapeStore:
 
     promises = frozenset({"D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"})
 
-    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0, network: Network = "refuse") -> None:
+    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0, network: Network = "refuse", read_only: bool = False) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
         if not timeout >= 0:
@@ -59,9 +67,11 @@ class SQLiteTapeStore:
             raise InvalidInput(f"A store on a network file system is something to 'refuse' or to 'allow', not {network!r}.")
         place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network)
         self._place = place
+        self._read_only = read_only
         health, database = Health(), OpenFile(place.path, store=place.path)
         self._writing = Lane(lambda queue: Writer(place, health=health, database=database).serve(queue), size=1, name="playhead writer")
-        self._reading = Lane(partial(_serve_reads, place, health, database), size=_READERS, name="playhead reader")
+        self._reading = Lane(partial(_read, place, Watched if read_only else partial(Shared, health=health, database=database)), size=_READERS, name="playhead reader")
+        self._turns = Turns(f"{os.path.realpath(place.path)}.locks")
         self._closed = False
         finalize(self, _let_go, self._writing, self._reading)
 
@@ -80,38 +90,99 @@ class SQLiteTapeStore:
 
     async def __aenter__(self) -> SQLiteTapeStore:
         """Open the file, so that what is wrong with it shows here."""
-        await self._write(None)
+        try:
+            await (self._read(_nothing) if self._read_only else self._act(_nothing))
+        except BaseException:
+            _let_go(self._writing, self._reading)
+            raise
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.aclose()
 
     async def list_tapes(self) -> list[str]:
-        """Return the names of all tapes that hold something, sorted."""
-        return await self._read(reader.names)
+        """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
+        return await self._read(records.names)
 
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
-        """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge."""
+        """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
         checked_name(query.tape)
         return await self._read(partial(reader.fetch, query=query))
 
     async def append(self, tape: str, entry: TapeEntry) -> TapeEntry:
         """Append one entry and return it as stored."""
-        self._check_open()
-        (stored,) = await self._writing.run(_work(Append, tape, (entry,), None))
+        self._check_writable()
+        ((stored,),) = await self._writing.run(appended(tape, (entry,)))
         return cast(TapeEntry, stored)
 
-    async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
+    async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None, fence: int | None = None) -> tuple[TapeEntry, ...]:
         """Append all entries or none and return them as stored.
 
         An entry whose idempotency key stands already is not written again; where all stand, the head is not compared.
-        Raises Conflict, KeyConflict, InvalidInput, StoreError; AppendOutcomeUnknown where nobody can say.
+        Raises Conflict, KeyConflict, LeaseLost, BranchClosed, BranchNotFound, InvalidInput, StoreError; AppendOutcomeUnknown where nobody can say.
         """
-        return await self._write(_work(Append, tape, entries, expected_head))
+        return await self._write_one(appended(tape, entries, expected_head=expected_head, fence=fence))
 
     async def reset(self, tape: str, *, entries: Sequence[TapeEntry] = (), expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
         """Remove every entry, start the next generation with `entries`, all at once; return those as stored."""
-        return await self._write(_work(Reset, tape, entries, expected_head))
+        change = Reset(tape=tape, entries=entries, expected_head=expected_head)
+        return await self._write_one(changed([change], unless=None, at=clock.now()))
+
+    async def apply(self, changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> tuple[tuple[TapeEntry, ...], ...] | None:
+        """Make all changes to the tapes of one family, in order, or none; return for each the entries as stored.
+
+        None where an entry with the key of `unless` stands on its tape; then nothing is changed. It is one transaction.
+        """
+        self._check_writable()
+        if not changes:
+            return ()
+        written: tuple[tuple[TapeEntry, ...], ...] | None = await self._writing.run(changed(changes, unless=unless, at=clock.now()))
+        return written
+
+    async def branch(self, name: str) -> BranchRecord | None:
+        """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""
+        return await self._read(partial(records.branch, name=checked_name(name)))
+
+    async def branches(self, tape: str) -> list[BranchRecord]:
+        """Return the branches of a tape's family, closed ones too, in the order they were made; sidecars are left out."""
+        return await self._read(partial(records.branches, tape=checked_name(tape)))
+
+    async def sidecars(self, tape: str) -> list[str]:
+        """Return the names under which sidecars of a tape or branch keep something, sorted."""
+        return await self._read(partial(records.sidecars, tape=checked_name(tape)))
+
+    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+        return await self._read(partial(records.marks, tape=checked_name(tape), after=after))
+
+    async def collect(self, tape: str, *, before: datetime) -> list[str]:
+        """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
+        return await self._act(partial(collect, tape=checked_name(tape), before=before))
+
+    async def rename(self, tape: str, name: str) -> None:
+        """Give a tape another name, its branches and sidecars with it; or a branch another one in its family."""
+        await self._act(partial(rename, tape=checked_name(tape), name=checked_name(name)))
+
+    async def lease(self, tape: str, *, owner: str, seconds: float) -> Lease:
+        """Lease a tape, which need not exist; who holds it already gets it longer, under the same epoch. Raises LeaseHeld."""
+        return await self._act(partial(take_lease, tape=checked_name(tape), owner=owner, seconds=seconds), fleeting=True)
+
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back before its time; one that another holder has followed is left alone."""
+        await self._act(partial(give_back, lease=lease), fleeting=True)
+
+    async def cursor(self, tape: str, consumer: str) -> Head:
+        """Return how far a consumer has read a tape; EMPTY where it never did."""
+        return await self._read(partial(records.cursor, tape=checked_name(tape), consumer=consumer))
+
+    async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
+        """Remember how far a consumer has read a tape."""
+        await self._act(partial(move_cursor, tape=checked_name(tape), consumer=consumer, head=head), fleeting=True)
+
+    def lock(self, tape: str) -> AbstractAsyncContextManager[None]:
+        """Exclude all others who lock the same tape, in every task, thread and process that uses this file, inside `async with`."""
+        self._check_writable()
+        return self._turns.turn(checked_name(tape))
 
     async def head(self, tape: str) -> Head:
         """Return where the tape ends; EMPTY for a tape that was never written."""
@@ -126,15 +197,37 @@ class SQLiteTapeStore:
         checked_name(query.tape)
         return await self._read(partial(reader.count, query=query))
 
+    async def put_blob(self, data: bytes, *, mime: str | None = None) -> Blob:
+        """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
+        kept, blob = await weighed(data, mime=mime)
+        return await self._act(partial(blobs.put, blob=blob, data=kept))
+
+    async def get_blob(self, digest: str) -> bytes:
+        """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""
+        return await self._read(partial(blobs.get, digest=digest, path=self._place.path))
+
+    async def blobs(self) -> list[Blob]:
+        """Return what is kept, by digest."""
+        return await self._read(blobs.listed)
+
     async def aclose(self) -> None:
         """Finish what waits and let go of the file; closing twice is fine."""
         self._closed = True
         await to_thread.run_sync(stop_and_wait, self._writing, self._reading)
+        self._turns.close()
 
-    async def _write(self, work: Append | None) -> tuple[TapeEntry, ...]:
-        self._check_open()
-        written: tuple[TapeEntry, ...] = await self._writing.run(work)
+    async def _write_one(self, work: Work) -> tuple[TapeEntry, ...]:
+        self._check_writable()
+        written: tuple[TapeEntry, ...]
+        (written,) = await self._writing.run(work)
         return written
+
+    async def _act(self, do: Callable[[Tails], Result], *, fleeting: bool = False) -> Result:
+        """Have something done by the writer, which then has the clock of the task that asks for it."""
+        self._check_writable()
+        context = copy_context()
+        done: Result = await self._writing.run(Act(lambda tails: context.run(do, tails), fleeting))
+        return done
 
     async def _read(self, question: Callable[[sqlite3.Connection], Result]) -> Result:
         self._check_open()
@@ -145,37 +238,18 @@ class SQLiteTapeStore:
         if self._closed:
             raise StoreUnavailable(f"The store '{self._place.path}' is closed; open it again with SQLiteTapeStore(path).")
 
+    def _check_writable(self) -> None:
+        self._check_open()
+        if self._read_only:
+            raise ReadOnly(f"The store '{self._place.path}' was opened to be read only; open it with SQLiteTapeStore(path) to write.")
 
-def _work(make: type[Append], tape: str, entries: Sequence[TapeEntry], expected_head: Head | None) -> Append:
-    given = tuple(entries)
-    return make(checked_name(tape), given, [meta_to_keep(entry) for entry in given], expected_head)
+
+def _read(place: Place, source: Callable[[Place], Shared | Watched], queue: Queue) -> None:
+    serve_reads(source(place), queue, path=place.path)
 
 
-def _serve_reads(place: Place, health: Health, database: OpenFile, queue: Queue) -> None:
-    """Answer questions, each from one snapshot of the file, on a connection of this thread's own."""
-    lock, connection, sql = place.lock(), None, statements("read")
-    try:
-        for job in queue:
-            try:
-                health.check()
-                if connection is None:
-                    database.check()
-                    connection = connect(place, lock=lock)
-                    presence = Presence(place.path, database=database)
-                presence.check()
-                connection.execute(sql["begin"])
-                try:
-                    job.result = job.work(connection)
-                finally:
-                    if connection.in_transaction:
-                        connection.execute(sql["end"])
-            except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
-                job.error = typed(exc, path=place.path)
-                job.error.__cause__ = None if job.error is exc else exc
-                traceback.clear_frames(exc.__traceback__)  # who keeps the error must not keep a cursor: it would hold the snapshot
-            deliver((job,))
-    finally:
-        disconnect(connection, lock=lock)
+def _nothing(_: object) -> None:
+    """Do nothing, for which the file is opened."""
 
 
 def _let_go(*lanes: Lane) -> None:

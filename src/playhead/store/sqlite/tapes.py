@@ -1,143 +1,163 @@
-"""Writing to the tapes of a SQLite file: appends and resets on one connection, under the lock, inside its transaction."""
+"""Writing to the tapes of a SQLite file: appends, resets and other changes on one connection, under the lock, inside its transaction."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.entry.frozen import FrozenDict
-from playhead.errors import Conflict, InvalidInput
+from playhead.errors import InvalidInput, PlayheadError
+from playhead.store.change import Close, Fork
 from playhead.store.horizon import Horizon
-from playhead.store.protocol import EMPTY, Head
+from playhead.store.lease import check_fence
 from playhead.store.replay import Replay, replay
-from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, microseconds, row_of, written
+from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
+from playhead.store.sqlite.branching import close, fork
+from playhead.store.sqlite.tails import Tail, Tails, expect
+from playhead.store.sqlite.work import Rewriting, Work, Writing
 from playhead.store.statements import statements
 
-_LONG_AGO = -(1 << 62)
-_REMEMBERED = 4096
-
-
-@dataclass(slots=True)
-class Append:
-    """Entries to write at the end of a tape, with the metas to keep; `rows` is what they come to, made by the writer."""
-
-    tape: str
-    entries: Sequence[TapeEntry]
-    metas: Sequence[FrozenDict]
-    expected_head: Head | None
-    rows: Sequence[Row] = ()
-
-    def prepare(self) -> None:
-        """Make the rows; raises InvalidInput where an idempotency key is no text."""
-        self.rows = [row_of(entry, meta) for entry, meta in zip(self.entries, self.metas, strict=True)]
-
-
-@dataclass(slots=True)
-class Reset(Append):
-    """The entries that start the next generation of a tape."""
-
-
-@dataclass(slots=True)
-class Tail:
-    """Where a tape ends: its last id, and the newest date up to there that the horizon does not hide."""
-
-    tape_no: int
-    generation: int
-    root_no: int
-    seq: int
-    peak: int
+Written = tuple[TapeEntry, ...]
 
 
 class Tapes:
-    """The tapes of a file, seen from its writer, which remembers where they end for as long as nobody else writes.
+    """The tapes of a file, seen from its writer.
 
-    What is refused (Conflict, KeyConflict, InvalidInput) is refused before the first write.
+    A change that is refused (Conflict, KeyConflict, InvalidInput, ...) is refused before its first write; those made before it in one
+    piece of work are undone.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
+        self.tails = Tails(connection)
         self._execute = connection.execute
         self._execute_many = connection.executemany
         self._sql = statements("write")
-        self._tails: dict[str, Tail] = {}
         self._horizon = Horizon()
-        self._version = -1
+        self._ends: dict[str, int] = {}
 
-    def look(self) -> None:
-        """Forget where tapes end if another connection has written since."""
-        (version,) = self._execute(self._sql["data_version"]).fetchone()
-        if version != self._version or len(self._tails) > _REMEMBERED:
-            self._tails.clear()
-            self._version = version
-
-    def forget(self) -> None:
-        """Forget where tapes end, as what was written was undone."""
-        self._tails.clear()
-
-    def single(self, work: Append) -> tuple[object, ...] | None:
+    def single(self, work: Work) -> tuple[object, ...] | None:
         """Return the one row to insert that an append comes to, None where there is more to do; mostly there is not."""
-        if len(work.rows) != 1:
+        if len(work.steps) != 1 or work.unless is not None:
             return None
-        tail, row = self._tails.get(work.tape), work.rows[0]
-        if tail is None or row.idem_key is not None or (tail.seq + 1) % BLOCK == 0 or tail.seq == LAST_SEQ:
+        step = work.steps[0]
+        if type(step) is not Writing or len(step.rows) != 1 or step.marks is not None:
             return None
-        _expect(work.expected_head, tail)
-        return tail.tape_no << SEQ_BITS | tail.seq + 1, self._peak(tail, row), *row
+        tail, row = self.tails.known.get(step.tape), step.rows[0]
+        if tail is None or (tail.seq + 1) % BLOCK == 0 or tail.seq == LAST_SEQ:
+            return None
+        mark, main = None, tail
+        if tail.main is not None:
+            if tail.main not in self.tails.known:
+                return None
+            main = self.tails.known[tail.main]
+            mark = main.mark
+        if main.closed is not None or (row.idem_key is not None and not self._is_surely_new(step, tail, row.idem_key)):
+            return None
+        if step.fence is not None:
+            check_fence(step.tape, fence=step.fence, epoch=self.tails.epoch(step.tape))
+        expect(step.expected_head, tail)
+        return tail.tape_no << SEQ_BITS | tail.seq + 1, self._peak(tail, row), mark, *row
 
-    def inserted(self, work: Append) -> tuple[TapeEntry, ...]:
+    def inserted(self, step: Writing) -> Written:
         """Take note that the row of `single` was inserted, and return its entry as stored."""
-        tail, row = self._tails[work.tape], work.rows[0]
+        tail, row = self.tails.known[step.tape], step.rows[0]
         tail.seq += 1
         tail.peak = self._peak(tail, row)
-        return (written(work.entries[0], row, tail.seq),)
+        return (written(step.entries[0], row, tail.seq),)
 
-    def do(self, work: Append | Reset | None) -> tuple[TapeEntry, ...]:
-        """Append or reset, and return the entries as stored."""
-        if work is None:
-            return ()
-        tail = self._tail(work.tape)
-        return self._reset(work, tail) if isinstance(work, Reset) else self._append(work, tail)
+    def do(self, work: Work) -> tuple[Written, ...] | None:
+        """Make all changes, or none, and return for each the entries as stored; None where the key of `unless` stands."""
+        if work.unless is not None:
+            tape, key = work.unless
+            self.tails.main(tape)
+            if self._standing(tape, self.tails.tail(tape), key) is not None:
+                return None
+        self._ends.clear()
+        if len(work.steps) == 1:
+            return (self._step(work, work.steps[0]),)
+        with self._undone_on_refusal():
+            return tuple(self._step(work, step) for step in work.steps)
 
-    def _append(self, work: Append, tail: Tail | None) -> tuple[TapeEntry, ...]:
-        if not any(row.idem_key for row in work.rows):
-            _expect(work.expected_head, tail)
-            return self._insert(work.tape, tail, work.entries, work.rows)
-        plan = replay(work.entries, standing=lambda key: self._standing(work.tape, tail, key))
+    @contextmanager
+    def _undone_on_refusal(self) -> Iterator[None]:
+        self._execute(self._sql["savepoint"])
+        try:
+            yield
+        except PlayheadError:
+            self._execute(self._sql["undo"])
+            self._execute(self._sql["release"])
+            self.tails.forget()
+            raise
+        self._execute(self._sql["release"])
+
+    def _step(self, work: Work, step: Writing | Fork | Close) -> Written:
+        match step:
+            case Rewriting():
+                return self._reset(step)
+            case Writing():
+                return self._append(step)
+            case Fork():
+                fork(self.tails, step, at=work.at or clock.now())
+            case Close():
+                close(self.tails, step, at=work.at or clock.now())
+        return ()
+
+    def _append(self, step: Writing) -> Written:
+        tail = self._writable(step)
+        if not any(row.idem_key for row in step.rows):
+            expect(step.expected_head, tail)
+            return self._insert(step, tail, range(len(step.rows)))
+        plan = replay(step.entries, standing=lambda key: self._standing(step.tape, tail, key))
         if plan.fresh:
-            _expect(work.expected_head, tail)
-        return self._insert_fresh(plan, work, tail)
+            expect(step.expected_head, tail)
+        return self._insert_fresh(step, tail, plan)
 
-    def _reset(self, work: Reset, tail: Tail | None) -> tuple[TapeEntry, ...]:
-        """Give the name a new tape number; the old entries are out of reach at once and purged when there is time."""
-        _expect(work.expected_head, tail)
-        plan = replay(work.entries, standing=_nothing_stands)
-        if tail is not None:
-            self._execute(self._sql["retire_tape"], (tail.tape_no,))
-        elif not plan.fresh:
+    def _reset(self, step: Rewriting) -> Written:
+        tail = self._writable(step)
+        expect(step.expected_head, tail)
+        plan = replay(step.entries, standing=_nothing_stands)
+        if (tail is None or _was_never_written(tail)) and not plan.fresh:
             return ()
-        fresh = self._new_tape(work.tape, generation=tail.generation + 1 if tail else 1, root_no=tail.root_no if tail else None)
-        return self._insert_fresh(plan, work, fresh)
+        fresh = self.tails.begin(step.tape, generation=1) if tail is None else self.tails.begin_again(step.tape, tail)
+        self._ends[step.tape] = 0
+        return self._insert_fresh(step, fresh, plan)
 
-    def _insert_fresh(self, plan: Replay, work: Append, tail: Tail | None) -> tuple[TapeEntry, ...]:
-        return plan.results(self._insert(work.tape, tail, [work.entries[i] for i in plan.fresh], [work.rows[i] for i in plan.fresh]))
+    def _writable(self, step: Writing) -> Tail | None:
+        if step.fence is not None:
+            check_fence(step.tape, fence=step.fence, epoch=self.tails.epoch(step.tape))
+        return self.tails.writable(step.tape)
 
-    def _insert(self, tape: str, tail: Tail | None, entries: Sequence[TapeEntry], rows: Sequence[Row]) -> tuple[TapeEntry, ...]:
-        if not entries:
+    def _insert_fresh(self, step: Writing, tail: Tail | None, plan: Replay) -> Written:
+        return plan.results(self._insert(step, tail, plan.fresh))
+
+    def _insert(self, step: Writing, tail: Tail | None, fresh: Sequence[int]) -> Written:
+        """Insert some of the rows of a change, by their places in it."""
+        if not fresh:
             return ()
-        if tail is None:
-            tail = self._new_tape(tape, generation=0, root_no=None)
-        if tail.seq + len(rows) > LAST_SEQ:
+        if tail is not None and tail.seq + len(fresh) > LAST_SEQ:
             raise InvalidInput(f"A tape holds at most {LAST_SEQ:,} entries; go on with another one.")
+        tail = tail or self.tails.begin(step.tape)
+        self._ends.setdefault(step.tape, tail.seq)
         first, values = tail.seq + 1, []
-        for row in rows:
+        for place in fresh:
+            row, mark = step.rows[place], self._mark(step, tail, place)
             tail.seq += 1
             tail.peak = self._peak(tail, row)
-            values.append((eid(tail.tape_no, tail.seq), tail.peak, *row))
+            values.append((eid(tail.tape_no, tail.seq), tail.peak, mark, *row))
         self._execute_many(self._sql["insert_entry"], values)
         self._index(tail, first=first)
-        return tuple(map(written, entries, rows, range(first, tail.seq + 1)))
+        return tuple(written(step.entries[place], step.rows[place], id) for id, place in enumerate(fresh, first))
+
+    def _mark(self, step: Writing, tail: Tail, place: int) -> int | None:
+        """Return the mark of an entry: where the main tape of its sidecar ends, or so many ids behind where it ended before this work."""
+        if tail.main is None:
+            return None
+        main = self.tails.tail(tail.main) or self.tails.begin(tail.main)
+        if step.marks is None:
+            return main.mark
+        return main.generation << SEQ_BITS | self._ends.get(tail.main, main.seq) + step.marks[place]
 
     def _peak(self, tail: Tail, row: Row) -> int:
         """Return the newest date of a tape with one more row on it."""
@@ -150,54 +170,27 @@ class Tapes:
             block = eid(tail.tape_no, begun + 1), eid(tail.tape_no, full)
             self._execute(self._sql["index_kinds"], block)
             self._execute(self._sql["index_uids"], block)
+            self._execute(self._sql["note_indexed"], (full, tail.tape_no))
 
-    def _tail(self, tape: str) -> Tail | None:
-        if tape in self._tails:
-            return self._tails[tape]
-        found = self._execute(self._sql["tape"], (tape,)).fetchone()
-        if found is None:
-            return None
-        tape_no, generation, lowest, root_no = found
-        place, peak = self._execute(self._sql["last_entry"], (eid(tape_no, 0), eid(tape_no, LAST_SEQ))).fetchone() or (0, _LONG_AGO)
-        tail = self._tails[tape] = Tail(tape_no, generation, root_no, max(lowest, place & LAST_SEQ), peak)
-        return tail
-
-    def _new_tape(self, tape: str, *, generation: int, root_no: int | None) -> Tail:
-        (tape_no,) = self._execute(self._sql["next_tape_no"]).fetchone()
-        root = tape_no if root_no is None else root_no
-        self._execute(self._sql["insert_tape"], (tape_no, root, generation, microseconds(clock.now())))
-        self._execute(self._sql["name_tape"], (tape, tape_no, root))
-        tail = self._tails[tape] = Tail(tape_no, generation, root, 0, _LONG_AGO)
-        return tail
+    def _is_surely_new(self, step: Writing, tail: Tail, key: str | bytes) -> bool:
+        """Return whether a key stands nowhere but perhaps among a tape's own entries, where a second one cannot be inserted."""
+        if step.expected_head is not None and step.expected_head != tail.head:
+            return False
+        return tail.lineage == "[]" or self._execute(self._sql["standing_in_lineage"], (tail.lineage, key)).fetchone() is None
 
     def _standing(self, tape: str, tail: Tail | None, key: str) -> TapeEntry | None:
         if tail is None:
             return None
         found = self._execute(self._sql["standing"], (tail.tape_no, cell(key))).fetchone()
+        if found is None and tail.lineage != "[]":
+            found = self._execute(self._sql["standing_in_lineage"], (tail.lineage, cell(key))).fetchone()
         return entry_of(found, tape=tape) if found else None
 
-    def purge(self) -> bool:
-        """Remove some entries of a generation that was reset; return whether there is more to do."""
-        found = self._execute(self._sql["retired_tape"]).fetchone()
-        if found is None:
-            return False
-        low, high = eid(found[0], 0), eid(found[0], LAST_SEQ)
-        (edge,) = self._execute(self._sql["purge_edge"], (low, high)).fetchone()
-        if edge is None:
-            self._execute(self._sql["forget_tape"], found)
-        else:
-            for name in ("purge_kinds", "purge_uids", "purge_entries"):
-                self._execute(self._sql[name], (low, edge))
-        return True
+
+def _was_never_written(tail: Tail) -> bool:
+    """Return whether a tape is only there because its family is."""
+    return tail.tape_no == tail.root_no and tail.seq == 0
 
 
 def _nothing_stands(key: str) -> None:
     del key
-
-
-def _expect(expected: Head | None, tail: Tail | None) -> None:
-    if expected is None:
-        return
-    found = EMPTY if tail is None else Head(tail.generation, tail.seq)
-    if expected != found:
-        raise Conflict(expected=expected, found=found)

@@ -15,7 +15,8 @@ from playhead.store.failures import typed
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
-from playhead.store.sqlite.tapes import Append, Reset, Tapes
+from playhead.store.sqlite.tapes import Tapes
+from playhead.store.sqlite.work import Act, Work, Writing
 from playhead.store.statements import statements
 
 GROUP = 512
@@ -106,42 +107,48 @@ class Writer:
     def _transact(self, jobs: list[Job]) -> Exception | None:
         """Do the jobs in one transaction and return None, or undo it and return what failed."""
         if self._lock.changed_hands():
-            self._tapes.forget()
+            self._tapes.tails.forget()
+        fleeting = all(isinstance(job.work, Act) and job.work.fleeting for job in jobs)
         try:
+            if fleeting:
+                self._execute(statements("connection")["sync_process"])
             if len(jobs) > 1 or not self._alone(jobs[0]):
                 self._together(jobs)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it must be undone
             self._undo()
             return exc
+        finally:
+            if fleeting and self._connection is not None:
+                self._execute(statements("connection")[f"sync_{self._place.durability}"])
         return None
 
     def _alone(self, job: Job) -> bool:
         """Append by a single statement, which is a transaction of its own; False where it takes more than one."""
         work, tapes = job.work, self._tapes
-        row = tapes.single(work) if type(work) is Append else None
+        row = tapes.single(work) if type(work) is Work else None
         if row is None:
             return False
         try:
             self._conclude(self._sql["insert_entry"], row)
-        except sqlite3.IntegrityError:  # somebody wrote without the lock, such as a person at a prompt
-            tapes.forget()
+        except sqlite3.IntegrityError:  # its key stands, or somebody wrote without the lock, such as a person at a prompt
+            tapes.tails.forget()
             return False
-        job.result = tapes.inserted(work)
-        self._unemptied += _LOG_PER_COMMIT + len(work.rows[0].body)
+        job.result = (tapes.inserted(work.steps[0]),)
+        self._unemptied += _LOG_PER_COMMIT + _size(work)
         return True
 
     def _together(self, jobs: list[Job]) -> None:
         tapes = self._tapes
         self._execute(self._sql["begin"])
-        tapes.look()
+        tapes.tails.look()
         for job in jobs:
             try:
-                job.result = tapes.do(job.work)
+                job.result = tapes.do(job.work) if isinstance(job.work, Work) else job.work.do(tapes.tails)
             except PlayheadError as refusal:
                 job.error = refusal
                 continue
             self._unemptied += _size(job.work)
-            self._purging |= isinstance(job.work, Reset)
+            self._purging |= not (isinstance(job.work, Work) and all(type(step) is Writing for step in job.work.steps))
         self._conclude(self._sql["commit"])
         self._unemptied += _LOG_PER_COMMIT
 
@@ -158,7 +165,7 @@ class Writer:
 
     def _undo(self) -> None:
         """Leave the transaction; a connection that cannot is given up for a new one."""
-        self._tapes.forget()
+        self._tapes.tails.forget()
         connection = self._connection
         if connection is None or not connection.in_transaction:
             return
@@ -202,7 +209,7 @@ class Writer:
 
     def _purge(self) -> bool:
         self._execute(self._sql["begin"])
-        more = self._tapes.purge()
+        more = self._tapes.tails.purge()
         self._execute(self._sql["commit"])
         self._unemptied += _LOG_LIMIT // 16
         return more
@@ -210,15 +217,27 @@ class Writer:
 
 def _prepared(job: Job) -> bool:
     """Make the rows of a job, before the lock is taken; False where it is refused."""
+    if not isinstance(job.work, Work):
+        return True
+    for step in job.work.steps:
+        if isinstance(step, Writing) and (refusal := _unprepared(step)) is not None:
+            job.error = refusal
+            return False
+    return True
+
+
+def _unprepared(step: Writing) -> PlayheadError | None:
+    """Make the rows of a step; return why it cannot be written."""
     try:
-        if job.work is not None:
-            job.work.prepare()
+        step.prepare()
     except PlayheadError as refusal:
-        job.error = refusal
+        return refusal
     except (ValueError, RecursionError, MemoryError) as exc:
-        job.error = InvalidInput(f"An entry for the tape '{job.work.tape}' cannot be written as JSON: {exc}; store it in parts or as text.")
-    return job.error is None
+        return InvalidInput(f"An entry for the tape '{step.tape}' cannot be written as JSON: {exc}; store it in parts or as text.")
+    return None
 
 
-def _size(work: Append | None) -> int:
-    return 0 if work is None else sum(len(row.body) for row in work.rows)
+def _size(work: object) -> int:
+    """Return how many bytes the bodies have that a job writes."""
+    steps = work.steps if isinstance(work, Work) else ()
+    return sum(len(row.body) for step in steps if isinstance(step, Writing) for row in step.rows)

@@ -10,7 +10,7 @@ from playhead.entry.message import ToolCall, assistant, system, tool_result_mess
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
 from playhead.prompt.prompt import Prompt
-from playhead.store.memory import InMemoryTapeStore
+from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.plan import Plan, Span, Units, span_of
 

@@ -7,15 +7,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Media, Message, ProviderItem, Text, Thinking, ToolCall, assistant, tool_result_message, user
 from playhead.prompt.budget import Budget
+from playhead.prompt.compile import compile
 from playhead.prompt.injection import Injection
 from playhead.prompt.report.limits import MOST_CHARACTERS, MOST_STRETCHES, MOST_UNITS, PREVIEW
 from playhead.prompt.report.page import report_chunks, report_html
-from tests.unit.prompt.report.prompts import WIDE, AllForms, a_round, compiled, talk
+from playhead.prompt.report.words import percent
+from playhead.view.context import default_tape_context
+from playhead.view.selectors import mask
+from tests.unit.prompt.report.prompts import WIDE, AllForms, a_round, compiled, filled, talk
 from tests.unit.prompt.report.reading import read
 
 SMALL = Budget(max_tokens=600, reserve_for_response=100)
@@ -81,7 +86,7 @@ def test_each_form_is_drawn_and_explained():
     assert tips[0].startswith("summary: folded; entries 1–2, 24 tokens") and "off the topic" in tips[2]
     assert {a.attributes["data-tip"] for a in sent.all("a")} >= set(tips[:2])
     rows = page.one(id="fell").one("table").rows()
-    assert [(r[0], r[1], r[2]) for r in rows] == [("summary", "folded", "1–2"), ("trimmed", "long and old", "3"), ("omitted", "off the topic", "4")]
+    assert [(r[0], r[1], r[2]) for r in rows] == [("summary", "folded", "1–2"), ("trimmed", "long and old; head and tail", "3"), ("omitted", "off the topic", "4")]
     assert [form.text for form in page.one("ul", within="legend").all(within="form")] == ["raw", "summary", "trimmed", "injection", "omitted", "free"]
 
 
@@ -252,3 +257,36 @@ def test_a_page_of_long_texts_stays_bounded():
     prompt = compiled([user("long text " * 350) for _ in range(2000)], budget=Budget(max_tokens=10**8))
     chunks = [len(chunk) for chunk in report_chunks(prompt)]
     assert MOST_CHARACTERS * 0.9 < sum(chunks) < MOST_CHARACTERS * 1.5
+
+
+def test_a_note_that_was_trimmed_is_named_with_what_trimmed_it():
+    async def go():
+        tape = await filled([])
+        await tape.handoff("phase", state={"summary": "The key is sk-1."})
+        await tape.append(user("Go on."))
+        context = default_tape_context()
+        context.select = mask(r"sk-\w+")
+        return await compile(tape.with_context(context), WIDE)
+
+    prompt = anyio.run(go)
+    page = read(report_html(prompt))
+    trimmed = page.one("details", within="trimmed").one("summary")
+    assert (trimmed.one("span", within="where").text, trimmed.one("span", within="why").text) == ("note", "opens the view; mask")
+    fell = page.one("div", id="fell").one("table").rows()
+    assert [row[:4] for row in fell] == [["omitted", "before anchor phase", "1", "1 entry"], ["trimmed", "opens the view; mask", "note", ""]]
+    makeup = {d.one("dt").text: d.one("dd").text for d in page.one(id="makeup").all("div")}
+    assert makeup["Trimmed"] == f"{prompt.stats.trimmed} tokens"
+
+
+@pytest.mark.parametrize(("part", "whole", "said"), [(0, 9, "0 %"), (1, 200, "<1 %"), (2, 200, "1 %"), (99, 100, "99 %"), (999, 1_000, ">99 %"), (9, 9, "100 %"), (0, 0, "0 %")])
+def test_a_share_is_0_or_100_percent_only_where_it_is(part: int, whole: int, said: str):
+    assert percent(part, whole) == said
+
+
+def test_a_very_long_name_is_told_by_its_beginning():
+    long = "n" * 50_000
+    history = [user("hi", name=long), assistant("", calls=[ToolCall(id="c", name=long)]), tool_result_message("c", "ok"), TapeEntry.event(long)]
+    page = report_html(compiled([*history, TapeEntry.anchor(long), user("and?", name=long)]))
+    whole = report_html(compiled(history))
+    assert "n" * 301 not in page + whole
+    assert "more characters)" in page and "more characters)" in whole

@@ -1,0 +1,97 @@
+"""The arguments of the commands for branches and for whole tapes. Nothing of the library is imported here."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import timedelta
+
+from playhead.cli.arguments import Command, Parser, number, span, spoken
+
+POLICIES = ("append", "fast-forward", "squash")
+WAYS = ("merge", "keep", "discard")
+KEPT_FOR = "7d"
+"""How long `gc` leaves closed branches alone where nothing says otherwise."""
+
+
+def _tape(parser: Parser, *, help: str = "the tape, or a branch of one", nargs: str | None = None) -> None:
+    parser.add_argument("tape", metavar="TAPE", type=spoken, nargs=nargs, help=help)
+
+
+def _branch(parser: Parser) -> None:
+    parser.add_argument("branch", metavar="BRANCH", type=spoken, help="the branch by its whole name, such as support/42__branch__trial")
+
+
+def _add_branches(parser: Parser) -> None:
+    _tape(parser, nargs="?", help="only the branches of this tape (default: of every tape)")
+    parser.add_argument("--all", action="store_true", help="those that were merged or discarded, too")
+
+
+def _add_fork(parser: Parser) -> None:
+    _tape(parser)
+    parser.add_argument("--at", metavar="ID", type=number(least=0), help="the last entry that the branch shares (default: as the tape ends now); 0 shares none")
+    parser.add_argument("--name", metavar="LABEL", type=spoken, help="what the branch is called in the tape's family (default: a new label)")
+
+
+def _add_merge(parser: Parser) -> None:
+    _branch(parser)
+    parser.add_argument(
+        "--policy", choices=POLICIES, default=POLICIES[0], help="append: behind what came since (default); fast-forward: only where nothing did; squash: --summary in place of the entries"
+    )
+    parser.add_argument("--summary", metavar="TEXT", type=spoken, help="what stands for the branch with --policy squash; - reads it from standard input")
+
+
+def _merge_fault(args: argparse.Namespace) -> str | None:
+    if (args.policy == "squash") == (args.summary is not None):
+        return None
+    return "--summary TEXT says what stands for the branch with --policy squash" if args.summary is None else "--summary goes with --policy squash"
+
+
+def _add_discard(parser: Parser) -> None:
+    _branch(parser)
+
+
+def _add_diff(parser: Parser) -> None:
+    parser.add_argument("first", metavar="A", type=spoken, help="a tape or branch")
+    parser.add_argument("second", metavar="B", type=spoken, help="another one, such as a branch of it")
+
+
+def _add_rename(parser: Parser) -> None:
+    parser.add_argument("tape", metavar="OLD", type=spoken, help="the tape, whose branches and sidecars go with it; or a branch by its whole name")
+    parser.add_argument("name", metavar="NEW", type=spoken, help="its new name; for a branch a new label will do")
+
+
+def _add_copy(parser: Parser) -> None:
+    _tape(parser)
+    parser.add_argument("name", metavar="NAME", type=spoken, help="what the copy is called")
+    parser.add_argument("--to", metavar="URL", type=spoken, help="another store to copy it to")
+
+
+def _add_gc(parser: Parser) -> None:
+    _tape(parser, nargs="?", help="only branches of this tape, or that branch (default: of every tape)")
+    parser.add_argument("--older-than", metavar="TIME", type=span, default=timedelta(days=7), help=f"only those closed longer ago than this, such as 12h or 0s (default: {KEPT_FOR})")
+
+
+def _add_recover(parser: Parser) -> None:
+    _tape(parser, nargs="?", help="only branches of this tape (default: of every tape)")
+    parser.add_argument("--how", choices=WAYS, default=WAYS[0], help="merge what they had written (default), keep them open, or discard them")
+
+
+def _add_follow(parser: Parser) -> None:
+    _tape(parser)
+    parser.add_argument("--consumer", metavar="NAME", type=spoken, help="go on where this reader was, and remember how far it came")
+    parser.add_argument("--after", metavar="ID", type=number(least=0), help="begin behind this entry (default: with the next one that comes)")
+    parser.add_argument("--count", metavar="N", type=number(least=1), help="end after N entries")
+
+
+BRANCH_COMMANDS = (
+    Command(name="branches", about="show the branches of a tape as a tree", module="branching", function="branches", add=_add_branches, reads=True),
+    Command(name="fork", about="make a branch of a tape", module="branching", function="fork", add=_add_fork),
+    Command(name="merge", about="bring what a branch added back to its parent", module="branching", function="merge", add=_add_merge, fault=_merge_fault),
+    Command(name="discard", about="close a branch so that nothing of it comes back", module="branching", function="discard", add=_add_discard),
+    Command(name="diff", about="show what two tapes share and what one alone has", module="comparing", function="diff", add=_add_diff, reads=True),
+    Command(name="recover", about="deal with branches whose driver died", module="branching", function="recover", add=_add_recover),
+    Command(name="gc", about="remove what is left of closed branches", module="branching", function="gc", add=_add_gc),
+    Command(name="rename", about="give a tape or branch another name", module="moving", function="rename", add=_add_rename),
+    Command(name="copy", about="copy a tape, here or to another store", module="moving", function="copy", add=_add_copy),
+    Command(name="follow", about="print entries as they come", module="following", function="follow", add=_add_follow),
+)

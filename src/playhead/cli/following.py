@@ -1,0 +1,27 @@
+"""The command that follows: entries are printed as they come."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import aclosing
+
+from playhead.cli.output import Output
+from playhead.cli.store_choice import existing_tape
+from playhead.cli.transcript import entry_lines
+from playhead.entry.lines import entry_to_json
+
+
+async def follow(args: Namespace, out: Output) -> int:
+    """Print entries as they come, until the program is interrupted or `--count` were printed."""
+    left = args.count
+    async with existing_tape(args) as tape, aclosing(tape.follow(args.consumer, after=args.after)) as entries:  # type: ignore[type-var]
+        async for entry in entries:
+            if out.as_json:
+                out.json(entry_to_json(entry))
+            else:
+                out.lines(*entry_lines(entry, width=out.width))
+            out.flush()
+            left = None if left is None else left - 1
+            if left == 0:
+                break
+    return 0

@@ -1,0 +1,138 @@
+"""A rehearsal: changes are made to a sketch of the tapes first, so that what would be refused is refused before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from playhead.entry.entry import TapeEntry, placed
+from playhead.errors import BranchClosed, BranchNotFound, Conflict, InvalidInput, NameTaken
+from playhead.store.adapted.marks import check_marks, marked, marked_up_to, marks_for
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Change, Close, Fork, Reset
+from playhead.store.family import kin_of, sidecar_name
+from playhead.store.intake import taken
+from playhead.store.protocol import Head
+from playhead.store.replay import Replay, key_of, replay
+
+_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+
+
+@dataclass(slots=True)
+class Sketch:
+    """A tape as it would be."""
+
+    generation: int = 0
+    entries: list[TapeEntry] = field(default_factory=list)
+
+    @property
+    def head(self) -> Head:
+        """Where it would end."""
+        return Head(self.generation, self.entries[-1].id if self.entries else 0)
+
+    def expect(self, head: Head | None) -> None:
+        """Raise Conflict where it would not end there."""
+        if head is not None and head != self.head:
+            raise Conflict(expected=head, found=self.head)
+
+    def cut(self, count: int) -> Sketch:
+        """Return the sketch of a fork that shares so many entries."""
+        return Sketch(self.generation, self.entries[:count])
+
+
+class Rehearsal:
+    """Sketches of a family's tapes and the states of its branches, changed in place of the family."""
+
+    def __init__(self, tapes: dict[str, Sketch], states: dict[str, str]) -> None:
+        self._tapes = tapes
+        self._states = states
+        self._starts = {name: sketch.head for name, sketch in tapes.items()}
+
+    def play(self, change: Change) -> None:
+        """Make a change to the sketches. Raises what the change would be refused with."""
+        match change:
+            case Append():
+                self._append(change)
+            case Reset():
+                self._reset(change)
+            case Fork():
+                self._fork(change)
+            case Close():
+                self._close(change)
+
+    def _append(self, change: Append) -> None:
+        entries = self._taken(change)
+        sketch = self._open(change.tape)
+        standing = {key: entry for entry in sketch.entries if (key := key_of(entry)) is not None}
+        plan = replay(entries, standing=standing.get)
+        if plan.fresh or not entries:
+            sketch.expect(change.expected_head)
+        self._write(change, sketch, entries, plan)
+
+    def _reset(self, change: Reset) -> None:
+        entries = self._taken(change)
+        sketch = self._open(change.tape)
+        sketch.expect(change.expected_head)
+        sketch.generation, sketch.entries = sketch.generation + 1, []
+        self._starts[change.tape] = sketch.head
+        self._write(change, sketch, entries, replay(entries, standing=lambda _: None))
+
+    def _write(self, change: Append | Reset, sketch: Sketch, entries: Sequence[TapeEntry], plan: Replay) -> None:
+        fresh = [entries[place] for place in plan.fresh]
+        kin = kin_of(change.tape)
+        if kin.sidecar is not None:
+            main = self._tape(kin.main).head
+            marks = marks_for(change.marks, plan.fresh, main=main, start=self._starts.get(kin.main, main))
+            fresh = [marked(entry, mark) for entry, mark in zip(fresh, marks, strict=True)]
+        end = sketch.head.id
+        sketch.entries += [placed(entry, id=end + n) for n, entry in enumerate(fresh, 1)]
+
+    def _fork(self, change: Fork) -> None:
+        check_names(change)
+        parent = self._readable(change.parent)
+        end = parent.head.id
+        at = end if change.at is None else change.at
+        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= end:
+            raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {end}, or at 0 to share nothing, not at {at!r}.")
+        if change.tape in self._states:
+            raise NameTaken(change.tape)
+        self._states[change.tape] = OPEN
+        self._tapes[change.tape] = parent.cut(sum(entry.id <= at for entry in parent.entries))
+        for name, sketch in list(self._tapes.items()):
+            kin = kin_of(name)
+            if kin.main == change.parent and kin.sidecar is not None and sketch.entries:
+                count = len(sketch.entries) if change.at is None else marked_up_to(sketch.entries, Head(parent.generation, at))
+                self._tapes[sidecar_name(change.tape, kin.sidecar)] = sketch.cut(count)
+
+    def _close(self, change: Close) -> None:
+        kin = kin_of(change.tape)
+        if kin.branch is None or kin.sidecar is not None or change.outcome not in _OUTCOMES:
+            raise InvalidInput(f"A branch is closed as {', '.join(_OUTCOMES)}; '{change.tape}' cannot be closed as {change.outcome!r}.")
+        self._open(change.tape).expect(change.expected_head)
+        self._states[change.tape] = change.outcome
+
+    def _taken(self, change: Append | Reset) -> list[TapeEntry]:
+        check_marks(change.tape, change.marks, len(change.entries))
+        return taken(change.entries)
+
+    def _readable(self, tape: str) -> Sketch:
+        kin = kin_of(tape)
+        if kin.branch is not None and kin.main not in self._states:
+            raise BranchNotFound(kin.main)
+        return self._tape(tape)
+
+    def _open(self, tape: str) -> Sketch:
+        sketch = self._readable(tape)
+        state = self._states.get(kin_of(tape).main, OPEN)
+        if state != OPEN:
+            raise BranchClosed(kin_of(tape).main, state)
+        return sketch
+
+    def _tape(self, tape: str) -> Sketch:
+        return self._tapes.setdefault(tape, Sketch())
+
+
+def check_names(change: Fork) -> None:
+    """Raise InvalidInput unless a fork's name is that of a branch in its parent's family, and the parent is no sidecar."""
+    kin, parent = kin_of(change.tape), kin_of(change.parent)
+    if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
+        raise InvalidInput(f"A branch of '{change.parent}' is named by branch_name('{parent.main}', LABEL), not '{change.tape}'.")

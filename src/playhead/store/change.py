@@ -1,0 +1,118 @@
+"""Changes to the tapes of one family, which a store makes all at once or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from playhead.entry.entry import TapeEntry
+from playhead.errors import InvalidInput
+from playhead.store.family import kin_of
+from playhead.store.protocol import Head
+
+OPEN, MERGED, SQUASHED, DISCARDED = "open", "merged", "squashed", "discarded"
+"""What a branch is: written to, or ended in one of three ways. The entries of a squashed one stand nowhere else, so it is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """Entries to keep at the end of a tape, as `append_many` does.
+
+    On a sidecar, `marks` says for each entry how many ids behind the head that its main tape had before these changes it was
+    written (behind 0 where they reset that tape); without it each entry is marked with the head that its main tape has then.
+    """
+
+    tape: str
+    entries: Sequence[TapeEntry]
+    expected_head: Head | None = None
+    marks: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Entries that start the next generation of a tape, as `reset` does; `marks` as for `Append`."""
+
+    tape: str
+    entries: Sequence[TapeEntry] = ()
+    expected_head: Head | None = None
+    marks: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A new branch `tape` that shows `parent` up to the entry `at` (None: as it ends now) and goes on from there.
+
+    Each sidecar of the parent is forked with it: where `at` is given, behind the last entry that was written when the main tape
+    ended at `at` or before. `owner` is who drives the branch and would merge it, None where it stands for itself.
+    """
+
+    tape: str
+    parent: str
+    at: int | None = None
+    owner: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Close:
+    """The end of a branch and of its sidecars: they stay readable, can no longer be written to, and go when they are collected.
+
+    `outcome` is MERGED, SQUASHED or DISCARDED. Raises Conflict where the branch does not end at `expected_head`.
+    """
+
+    tape: str
+    outcome: str
+    expected_head: Head | None = None
+
+
+Change = Append | Reset | Fork | Close
+
+
+def family_of(changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> str | None:
+    """Return the root of the family that changes, and the tape of `unless`, are of; None where there is nothing to change.
+
+    Raises InvalidInput for what is no change, for marks of what is no sidecar, and where there are several families.
+    """
+    for change in changes:
+        if not isinstance(change, Change):
+            raise InvalidInput(f"A store applies Append, Reset, Fork and Close, not {change!r}.")
+        if isinstance(change, (Append, Reset)) and change.marks is not None and kin_of(change.tape).sidecar is None:
+            raise InvalidInput(f"Marks are for sidecars; '{change.tape}' is none, so leave them out.")
+    roots = {kin_of(name).root for name in (*(change.tape for change in changes), *(unless or ())[:1])}
+    if len(roots) > 1:
+        raise InvalidInput("Changes that are made at once are to one tape, its branches and sidecars; make those to other tapes by themselves.")
+    return roots.pop() if changes else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchRecord:
+    """A branch: what it was forked from and where, who drives it, and what became of it.
+
+    `base` is where it left its parent: the generation the parent had, and the id of the last entry they share. `state` is OPEN,
+    MERGED, SQUASHED or DISCARDED. Dates are as in entries; `closed_at` is None while it is open.
+    """
+
+    name: str
+    parent: str
+    base: Head
+    state: str
+    owner: str | None
+    created_at: str
+    closed_at: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be written to."""
+        return self.state == OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write to a tape until an instant, in microseconds since 1970; each holder has a higher `epoch` than all before.
+
+    An append that names an epoch as its `fence` is refused once another holder has come.
+    """
+
+    tape: str
+    owner: str
+    epoch: int
+    until: int

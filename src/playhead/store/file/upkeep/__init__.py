@@ -1,0 +1,1 @@
+"""Looking after the files: proving, copying and saving them."""

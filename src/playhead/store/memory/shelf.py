@@ -1,0 +1,225 @@
+"""The shelf: all tapes, branches and sidecars of a store in memory, and what is known of the branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from playhead import clock
+from playhead.entry.entry import TapeEntry, format_date, parse_date
+from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTaken, TapeNotFound
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset
+from playhead.store.family import Kin, kin_of, sidecar_name
+from playhead.store.memory.roll import Roll
+from playhead.store.protocol import Head
+from playhead.store.replay import replay
+
+_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+_COLLECTED = (MERGED, DISCARDED)
+
+
+class Shelf:
+    """Tapes by name. A change that is refused leaves all as it was."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, BranchRecord] = {}
+        self._rolls: dict[str, Roll] = {}
+        self._families: dict[str, dict[str, None]] = {}
+        self._undo: list[Callable[[], object]] = []
+        self._heads: dict[str, Head] = {}
+
+    def __len__(self) -> int:
+        return len(self._rolls)
+
+    def roots(self) -> list[str]:
+        """Return the names of the tapes that hold something, or have an open branch, sorted."""
+        held = {name for name, roll in self._rolls.items() if roll.head.id and kin_of(name).is_root}
+        return sorted(held | {kin_of(record.name).root for record in self.records.values() if record.is_open})
+
+    def roll(self, tape: str) -> Roll:
+        """Return what a tape shows; an empty one where there is none of that name. Raises BranchNotFound."""
+        kin = kin_of(tape)
+        self._record(kin)
+        return self._rolls.get(tape) or Roll(generation=0)
+
+    def branches(self, tape: str) -> list[BranchRecord]:
+        """Return the branches of a tape's family, in the order they were made."""
+        family = self._families.get(kin_of(tape).root, {})
+        return [record for record in self.records.values() if record.name in family and kin_of(record.name).sidecar is None]
+
+    def sidecars(self, tape: str) -> list[str]:
+        """Return the names of the sidecars of a tape or branch that show something, sorted."""
+        kins = map(kin_of, self._families.get(kin_of(tape).root, {}))
+        return sorted(kin.sidecar for kin in kins if kin.sidecar is not None and kin.main == tape and self._rolls[kin.name].head.id)
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Undo what was changed inside the block where it raises."""
+        self._undo.clear()
+        self._heads.clear()
+        try:
+            yield
+        except BaseException:
+            for undo in reversed(self._undo):
+                undo()
+            raise
+        finally:
+            self._undo.clear()
+
+    def append(self, work: Append) -> tuple[TapeEntry, ...]:
+        """Append what is new and return all as stored."""
+        roll = self._writable(work.tape)
+        plan = replay(work.entries, standing=roll.keyed)
+        if plan.fresh or not work.entries:
+            roll.expect(work.expected_head)
+        if not plan.fresh:
+            return plan.results(())
+        self._keep(work.tape, roll)
+        self._heads.setdefault(work.tape, roll.head)
+        end = roll.head.id
+        self._undo.append(lambda: roll.cut(end))
+        return plan.results(roll.add([work.entries[i] for i in plan.fresh], self._marks(work, plan.fresh)))
+
+    def reset(self, work: Reset) -> tuple[TapeEntry, ...]:
+        """Start a tape anew."""
+        roll = self._writable(work.tape)
+        roll.expect(work.expected_head)
+        fresh = Roll(generation=roll.generation + 1)
+        plan = replay(work.entries, standing=fresh.keyed)
+        written = plan.results(fresh.add([work.entries[i] for i in plan.fresh], self._marks(work, plan.fresh)))
+        self._heads[work.tape] = Head(fresh.generation, 0)
+        if work.tape in self._rolls or written:
+            self._keep(work.tape, fresh)
+        return written
+
+    def fork(self, work: Fork) -> tuple[TapeEntry, ...]:
+        """Make a branch, and one of each sidecar."""
+        kin, parent = kin_of(work.tape), kin_of(work.parent)
+        if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
+            raise InvalidInput(f"A branch of '{work.parent}' is named by branch_name('{parent.main}', LABEL), not '{work.tape}'.")
+        roll = self.roll(work.parent)
+        at = roll.head.id if work.at is None else work.at
+        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= roll.head.id:
+            raise InvalidInput(f"'{work.parent}' is forked at one of its entries, 1 to {roll.head.id}, or at 0 to share nothing, not at {at!r}.")
+        if work.tape in self.records:
+            raise NameTaken(work.tape)
+        self._fork(work, work.tape, work.parent, roll, at)
+        for name in self.sidecars(work.parent):
+            beside = self.roll(sidecar_name(work.parent, name))
+            cut = beside.head.id if work.at is None else beside.marked_up_to(Head(roll.generation, at))
+            self._fork(work, sidecar_name(work.tape, name), sidecar_name(work.parent, name), beside, cut)
+        return ()
+
+    def _fork(self, work: Fork, name: str, parent: str, roll: Roll, at: int) -> None:
+        self._keep(name, roll.forked(at))
+        record = BranchRecord(name=name, parent=parent, base=Head(roll.generation, at), state=OPEN, owner=work.owner, created_at=format_date(clock.now()))
+        self._note(record)
+
+    def close(self, work: Close) -> tuple[TapeEntry, ...]:
+        """End a branch and its sidecars."""
+        kin = kin_of(work.tape)
+        if kin.branch is None or kin.sidecar is not None:
+            raise InvalidInput(f"A branch is closed, and its sidecars with it, not '{work.tape}'.")
+        if work.outcome not in _OUTCOMES:
+            raise InvalidInput(f"A branch ends as {', '.join(_OUTCOMES)}, not as {work.outcome!r}.")
+        self._writable(work.tape).expect(work.expected_head)
+        at = format_date(clock.now())
+        for record in self._with_sidecars(work.tape):
+            self._note(replace(record, state=work.outcome, closed_at=at))
+        return ()
+
+    def collect(self, tape: str, before: datetime) -> list[str]:
+        """Remove closed branches that none was forked from, or that one that `tape` names; return the names of all tapes that are gone."""
+        gone: list[str] = []
+        asked = kin_of(tape)
+        for record in reversed([r for r in self.branches(tape) if asked.branch is None or r.name == asked.main]):
+            is_old = record.closed_at is not None and parse_date(record.closed_at) < before
+            if is_old and record.state in _COLLECTED and not any(other.parent == record.name for other in self.records.values()):
+                names = [name for name in self._families[kin_of(tape).root] if kin_of(name).main == record.name]
+                gone += names
+                for name in names:
+                    self._drop(name)
+        return gone
+
+    def rename(self, tape: str, name: str) -> dict[str, str]:
+        """Rename a tape or branch and what belongs to it; return the new names by the old ones."""
+        old, new = kin_of(tape), kin_of(name)
+        if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
+            raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
+        self._record(old)
+        family = self._families.get(old.root, {})
+        members = [kin for kin in map(kin_of, family) if old.branch is None or kin.branch == old.branch]
+        if not members:
+            raise TapeNotFound(tape)
+        renamed = {tape: name, **{kin.name: _moved(kin, new) for kin in members}}
+        taken = self._families.get(new.root, {})
+        if any(target in taken and (target not in self._rolls or self._rolls[target].head.id or target in self.records) for target in (taken if old.branch is None else renamed.values())):
+            raise NameTaken(name)
+        for kin in members:
+            self._keep(renamed[kin.name], self._rolls[kin.name])
+            self._take(kin.name)
+        self.records = {renamed.get(key, key): _renamed(record, renamed) for key, record in self.records.items()}
+        return renamed
+
+    def _record(self, kin: Kin) -> BranchRecord | None:
+        """Return what is known of the branch that a tape is or stands beside. Raises BranchNotFound where it was never made."""
+        if kin.branch is None:
+            return None
+        record = self.records.get(kin.main)
+        if record is None:
+            raise BranchNotFound(kin.main)
+        return record
+
+    def _writable(self, tape: str) -> Roll:
+        record = self._record(kin_of(tape))
+        if record is not None and not record.is_open:
+            raise BranchClosed(record.name, record.state)
+        return self.roll(tape)
+
+    def _marks(self, work: Append | Reset, fresh: Sequence[int]) -> list[Head | None]:
+        """Return the marks of the entries to write: none on a main tape."""
+        kin = kin_of(work.tape)
+        if kin.sidecar is None:
+            return [None] * len(fresh)
+        main = self.roll(kin.main).head
+        if work.marks is None:
+            return [main] * len(fresh)
+        if len(work.marks) != len(work.entries) or not all(isinstance(mark, int) and mark >= 0 for mark in work.marks):
+            raise InvalidInput(f"Marks are whole numbers from 0, one for each entry, not {list(work.marks)!r} for {len(work.entries)} entries of '{work.tape}'.")
+        before = self._heads.get(kin.main, main)
+        return [Head(main.generation, before.id + work.marks[i]) for i in fresh]
+
+    def _with_sidecars(self, branch: str) -> list[BranchRecord]:
+        return [record for record in self.records.values() if kin_of(record.name).main == branch]
+
+    def _keep(self, name: str, roll: Roll) -> None:
+        family = self._families.setdefault(kin_of(name).root, {})
+        before = self._rolls.get(name)
+        self._rolls[name], family[name] = roll, None
+        self._undo.append(lambda: self._take(name) if before is None else self._rolls.__setitem__(name, before))
+
+    def _take(self, name: str) -> None:
+        del self._rolls[name]
+        root = kin_of(name).root
+        del self._families[root][name]
+        if not self._families[root]:
+            del self._families[root]
+
+    def _drop(self, name: str) -> None:
+        self._take(name)
+        self.records.pop(name, None)
+
+    def _note(self, record: BranchRecord) -> None:
+        before = self.records.get(record.name)
+        self.records[record.name] = record
+        self._undo.append(lambda: self.records.pop(record.name) if before is None else self.records.__setitem__(record.name, before))
+
+
+def _moved(kin: Kin, new: Kin) -> str:
+    return kin._replace(root=new.root, branch=kin.branch if new.branch is None else new.branch).name
+
+
+def _renamed(record: BranchRecord, renamed: dict[str, str]) -> BranchRecord:
+    return replace(record, name=renamed.get(record.name, record.name), parent=renamed.get(record.parent, record.parent))

@@ -1,0 +1,68 @@
+"""The blobs of a SQLite file, each a row of its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from playhead import clock
+from playhead.store.blobs import PREFIX, Blob, digest_of, hex_of, verified
+from playhead.store.flaws import Flaws
+from playhead.store.row import microseconds
+from playhead.store.sqlite.tails import Tails
+from playhead.store.sqlite.upkeep.pages import Record
+from playhead.store.statements import statements
+
+WHOLE_STORE = 0
+"""Stands in `root_no` for blobs that any tape of the store may refer to."""
+
+_DIGEST = 32
+
+
+def put(tails: Tails, *, blob: Blob, data: bytes) -> Blob:
+    """Keep bytes; what stands there and is not as it was written is written anew."""
+    sql = statements("blobs")
+    key = WHOLE_STORE, bytes.fromhex(hex_of(blob.digest))
+    standing = tails.execute(sql["blob"], key).fetchone()
+    if standing is None:
+        tails.execute(sql["insert_blob"], (*key, blob.size, blob.mime, data, microseconds(clock.now())))
+        return blob
+    kept, mime = standing
+    if kept != data or (mime is None and blob.mime is not None):
+        tails.execute(sql["mend_blob"], (blob.size, mime or blob.mime, data, *key))
+    return Blob(digest=blob.digest, size=blob.size, mime=mime or blob.mime)
+
+
+def get(connection: sqlite3.Connection, *, digest: str, path: str) -> bytes:
+    """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged, InvalidInput."""
+    found = connection.execute(statements("blobs")["blob"], (WHOLE_STORE, bytes.fromhex(hex_of(digest)))).fetchone()
+    return verified(None if found is None else bytes(found[0] or b""), digest, path=path)
+
+
+def listed(connection: sqlite3.Connection) -> list[Blob]:
+    """Return what is kept, by digest."""
+    return [Blob(digest=PREFIX + bytes(key).hex(), size=size, mime=mime) for key, size, mime in connection.execute(statements("blobs")["blobs"], (WHOLE_STORE,))]
+
+
+def check(connection: sqlite3.Connection, flaws: Flaws) -> None:
+    """Prove every blob against its digest, as far as they can be read; a page that cannot is noted with the pages."""
+    with suppress(sqlite3.DatabaseError):
+        _check(connection.execute(statements("blobs")["all_blobs"]), flaws)
+
+
+def _check(rows: Iterable[tuple[Any, ...]], flaws: Flaws) -> None:
+    for key, size, data in rows:
+        if not isinstance(key, bytes) or not isinstance(data, bytes) or digest_of(data) != PREFIX + key.hex():
+            flaws.add("it is not as it was written", where=f"blob {PREFIX}{key.hex() if isinstance(key, bytes) else key}", severity="damage")
+        elif size != len(data):
+            flaws.add(f"it is said to be {size!r} bytes long, and is {len(data):,}", where=f"blob {PREFIX}{key.hex()}", severity="fault")
+
+
+def rescue(connection: sqlite3.Connection, records: Iterator[Record]) -> None:
+    """Keep every blob that is as it was written in a new file: its digest proves it."""
+    for record in records:
+        match record.values:
+            case (int(), bytes(key), int(), mime, bytes(data), _, created_at) if record.rowid is not None and len(key) == _DIGEST and digest_of(data) == PREFIX + key.hex():
+                connection.execute(statements("blobs")["rescue_blob"], (WHOLE_STORE, key, len(data), mime if isinstance(mime, str) else None, data, created_at if type(created_at) is int else 0))

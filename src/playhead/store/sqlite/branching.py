@@ -1,0 +1,139 @@
+"""Making, closing and removing the branches of a family."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from datetime import datetime
+
+from playhead.errors import InvalidInput, NameTaken
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork
+from playhead.store.damage import missing
+from playhead.store.family import SIDECAR, kin_of
+from playhead.store.protocol import Head
+from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text, eid, microseconds
+from playhead.store.sqlite.records import between
+from playhead.store.sqlite.segments import cut
+from playhead.store.sqlite.tails import Branching, Tail, Tails, expect
+from playhead.store.statements import statements
+
+_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+_REMOVED = (MERGED, DISCARDED)
+
+
+def fork(tails: Tails, change: Fork, *, at: datetime) -> None:
+    """Make a branch, and one of each sidecar that shows something. Raises InvalidInput, BranchNotFound, NameTaken, StoreDamaged."""
+    parent = _parent(tails, change)
+    last = _checked_id(change, parent)
+    if tails.tail(change.tape) is not None:
+        raise NameTaken(change.tape)
+    head = Head(parent.generation if parent else 0, last)
+    beside = [_forked(change, name, tail, _end(tails, change, name, tail, head), at) for name, tail in _sidecars(tails, change.parent)]
+    main = _forked(change, change.parent, parent or tails.begin(change.parent), last, at)
+    for branch in (main, *beside):
+        tails.branch_off(branch)
+
+
+def close(tails: Tails, change: Close, *, at: datetime) -> None:
+    """End a branch and its sidecars. Raises InvalidInput, BranchNotFound, BranchClosed, Conflict."""
+    kin = kin_of(change.tape)
+    if kin.branch is None or kin.sidecar is not None:
+        raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
+    if change.outcome not in _OUTCOMES:
+        raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
+    tail = tails.writable(change.tape)
+    expect(change.expected_head, tail)
+    names = [change.tape, *_members(tails, change.tape + SIDECAR)]
+    tails.execute_many(statements("family")["close"], [(change.outcome, microseconds(at), name) for name in names])
+    if tail is not None:
+        tail.closed = change.outcome
+
+
+def collect(tails: Tails, tape: str, before: datetime) -> list[str]:
+    """Remove the branches of a family (or only the one that `tape` names) that were closed before an instant and that none was forked from.
+
+    Return their names, the newest first; those that are kept as they hold what stands nowhere else are left alone.
+    """
+    asked, sql = kin_of(tape), statements("family")
+    found = tails.execute(sql["branches"], (asked.root,)).fetchall()
+    children = Counter(parent for _, parent, _, _ in found)
+    gone = []
+    for name, parent, state, closed_at in found:
+        is_asked = asked.branch is None or name == asked.main
+        if is_asked and state in _REMOVED and closed_at < microseconds(before) and not children[name]:
+            children[parent] -= 1
+            gone.append(name)
+    for name in gone:
+        for member in (name, *_members(tails, name + SIDECAR)):
+            remove(tails, member)
+            for statement in ("forget_lease", "forget_cursors"):
+                tails.execute(sql[statement], (member,))
+    tails.forget()
+    return gone
+
+
+def remove(tails: Tails, name: str) -> None:
+    """Take a name away; what it stood for goes once nobody reads through it."""
+    tail = tails.tail(name)
+    if tail is not None:
+        tails.execute(statements("family")["forget_name"], (name,))
+        tails.execute(statements("write")["retire_tape"], (tail.tape_no,))
+        del tails.known[name]
+
+
+def _parent(tails: Tails, change: Fork) -> Tail | None:
+    kin, parent = kin_of(change.tape), kin_of(change.parent)
+    if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
+        raise InvalidInput(f"A branch of '{change.parent}' is named by branch_name('{parent.main}', LABEL), not '{change.tape}'.")
+    return tails.main(change.parent)
+
+
+def _checked_id(change: Fork, parent: Tail | None) -> int:
+    end = 0 if parent is None else parent.seq
+    at = end if change.at is None else change.at
+    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= end:
+        raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {end}, or at 0 to share nothing, not at {at!r}.")
+    return at
+
+
+def _forked(change: Fork, parent: str, tail: Tail, end: int, at: datetime) -> Branching:
+    """Return what is made of the parent, or of a sidecar of it, that is shown up to an id."""
+    lineage = cut(_lineage(tail), end)
+    name = kin_of(change.tape)._replace(sidecar=kin_of(parent).sidecar).name
+    record = BranchRecord(name=name, parent=parent, base=Head(tail.generation, end), state=OPEN, owner=change.owner, created_at=date_text(microseconds(at)))
+    return Branching(record, tail.root_no, json.dumps(lineage, separators=(",", ":")), lineage[-1][0] if lineage else None, microseconds(at))
+
+
+def _end(tails: Tails, change: Fork, name: str, tail: Tail, head: Head) -> int:
+    """Return the last id of a sidecar that a branch takes with it."""
+    return tail.seq if change.at is None else _marked_up_to(tails, name, tail, head)
+
+
+def _sidecars(tails: Tails, tape: str) -> list[tuple[str, Tail]]:
+    found = ((name, tails.tail(name)) for name in _members(tails, tape + SIDECAR) if kin_of(name).main == tape)
+    return [(name, tail) for name, tail in found if tail is not None and tail.seq]
+
+
+def _members(tails: Tails, prefix: str) -> list[str]:
+    return [name for (name,) in tails.execute(statements("family")["members"], between(prefix))]
+
+
+def _marked_up_to(tails: Tails, tape: str, tail: Tail, head: Head) -> int:
+    """Return the id of the last entry of a sidecar that was written when its main tape ended at a head or before, by halving: marks rise."""
+    lineage, wanted = _lineage(tail), head.generation << SEQ_BITS | head.id
+    ends = [last for _, last in lineage]
+    low, high = 0, tail.seq
+    while low < high:
+        middle = (low + high + 1) // 2
+        place = eid(lineage[bisect_left(ends, middle)][0], middle)
+        found = tails.execute(statements("family")["mark"], (place,)).fetchone()
+        if found is None or found[0] is None:
+            raise missing(tape, place & LAST_SEQ, place & LAST_SEQ)
+        low, high = (middle, high) if found[0] <= wanted else (low, middle - 1)
+    return low
+
+
+def _lineage(tail: Tail) -> list[list[int]]:
+    """Return the numbers that a tape shows, each with its last id, its own at the end."""
+    return [*json.loads(tail.lineage), [tail.tape_no, tail.seq]]

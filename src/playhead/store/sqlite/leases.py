@@ -1,0 +1,45 @@
+"""Who may write to the tapes of a SQLite file, and who has read how far."""
+
+from __future__ import annotations
+
+from playhead import clock
+from playhead.store.change import Lease
+from playhead.store.lease import granted, returned
+from playhead.store.protocol import Head
+from playhead.store.row import microseconds
+from playhead.store.sqlite.tails import Tails
+from playhead.store.statements import statements
+
+
+def take_lease(tails: Tails, tape: str, *, owner: str, seconds: float) -> Lease:
+    """Lease a tape. Raises LeaseHeld, InvalidInput, BranchNotFound."""
+    tails.main(tape)
+    lease = granted(tape, owner=owner, seconds=seconds, standing=_standing(tails, tape))
+    _keep(tails, lease)
+    return lease
+
+
+def give_back(tails: Tails, lease: Lease) -> None:
+    """Give a lease back where it is still the newest."""
+    standing = _standing(tails, lease.tape)
+    if standing is not None:
+        _keep(tails, returned(lease, standing=standing))
+
+
+def move_cursor(tails: Tails, tape: str, *, consumer: str, head: Head) -> None:
+    """Remember how far a consumer has read a tape. Raises BranchNotFound."""
+    tails.main(tape)
+    tails.execute(statements("family")["keep_cursor"], (tape, consumer, head.generation, head.id, microseconds(clock.now())))
+
+
+def _standing(tails: Tails, tape: str) -> Lease | None:
+    found = tails.execute(statements("family")["lease"], (tape,)).fetchone()
+    if found is None:
+        return None
+    owner, epoch, until = found
+    return Lease(tape=tape, owner=owner, epoch=epoch, until=until)
+
+
+def _keep(tails: Tails, lease: Lease) -> None:
+    tails.execute(statements("family")["keep_lease"], (lease.tape, lease.owner, lease.epoch, lease.until))
+    tails.leased(lease.tape, lease.epoch)

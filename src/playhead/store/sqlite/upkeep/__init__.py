@@ -1,0 +1,1 @@
+"""Looking after a SQLite store: proving, copying and saving it."""

@@ -1,0 +1,107 @@
+"""What every handle of a tape has: its store, its name, how it reads, and what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from playhead.entry.entry import TapeEntry
+from playhead.entry.message import Message
+from playhead.errors import InvalidInput, NoAnchors, TapeNotScoped
+from playhead.store.adapt import adapt
+from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
+from playhead.store.query import TapeQuery
+from playhead.tape import summary
+from playhead.tape.sidecar import Mounts
+from playhead.tape.summary import AnchorSummary, TapeInfo
+from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
+from playhead.view.plan import Units
+from playhead.view.reader import TapeReader
+from playhead.view.tokens import Counter, default_counter
+
+
+class Handle:
+    """A tape of a store as it is read through one context."""
+
+    def __init__(
+        self,
+        store: TapeStore | AsyncTapeStore | WholeStore,
+        name: str | None = None,
+        *,
+        context: TapeContext | None = None,
+        counter: Counter | None = None,
+        archives: str | Path | None = None,
+        sidecars: Iterable[object] = (),
+    ) -> None:
+        self.store = adapt(store)
+        self.context = default_tape_context() if context is None else context
+        self.counter = default_counter() if counter is None else counter
+        self.archives = Path(archives) if archives is not None else None
+        self.sidecars = sidecars if isinstance(sidecars, Mounts) else Mounts(sidecars)
+        self._name = None if name is None else tape_name(name)
+        self._reader = TapeReader(self.store, self._name) if self._name is not None else None
+        self._at: int | None = None
+        self._owns_store = False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})" if self._at is None else f"{type(self).__name__}({self._name!r}, at={self._at})"
+
+    async def aclose(self) -> None:
+        """Close the store where this handle opened it."""
+        if self._owns_store:
+            await self.store.aclose()
+
+    @property
+    def name(self) -> str:
+        """The tape's name. Raises TapeNotScoped on a handle without one."""
+        if self._name is None:
+            raise TapeNotScoped
+        return self._name
+
+    async def head(self) -> Head:
+        """Return where the tape ends: its generation and the id of its last entry; for a handle of the past, where that ends."""
+        head = await self.store.head(self.name)
+        return head if self._at is None else head._replace(id=min(head.id, self._at))
+
+    @property
+    def states(self) -> dict[str, object]:
+        """What strategies want to be told at their next compile of this tape, by name; it lives as long as this handle and its twins."""
+        return self._scoped_reader().states
+
+    def query(self) -> TapeQuery:
+        """Return the query for all entries, to narrow by chaining."""
+        return TapeQuery(tape=self.name, store=self.store, ceiling=self._at)
+
+    async def search(self, text: str, *, kinds: Iterable[str] = (), limit: int = 20) -> list[TapeEntry]:
+        """Return the newest entries whose payload holds the text, newest first; equal payloads once; none for an empty text."""
+        return await summary.search(self.query(), text, kinds=kinds, limit=limit)
+
+    async def anchors(self, limit: int = 20) -> list[AnchorSummary]:
+        """Return the last `limit` anchors, oldest first; none for 0."""
+        return await summary.anchors(self.query(), limit)
+
+    async def info(self) -> TapeInfo:
+        """Return what the tape holds; costs the same for any length."""
+        return await summary.summarised(self.store, self.query())
+
+    async def read(self, *, tail_tokens: int | None = None, head_tokens: int = 0) -> Units:
+        """Load the view as units, priced: its tail up to `tail_tokens` (None: all), its first `head_tokens`, its lead."""
+        return await self._scoped_reader().read(self.context, counter=self.counter, tail_tokens=tail_tokens, head_tokens=head_tokens, at=self._at)
+
+    async def read_messages(self) -> list[Message]:
+        """Return the messages of the view. Raises NoAnchors where it starts behind the newest anchor and there is none."""
+        if self.context.anchor is LAST_ANCHOR and await self._scoped_reader().boundary(self.context, at=self._at) is None:
+            raise NoAnchors
+        return [m for unit in await self.read() for m in unit.messages]
+
+    def _scoped_reader(self) -> TapeReader:
+        if self._reader is None:
+            raise TapeNotScoped
+        return self._reader
+
+
+def tape_name(name: object) -> str:
+    """Return a tape's name. Raises InvalidInput for anything but a non-empty text."""
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"A tape's name is a non-empty text, not {name!r}.")
+    return name

@@ -1,0 +1,35 @@
+"""What holds for every test."""
+
+import gc
+import threading
+from collections.abc import Generator, Iterator
+
+import pytest
+
+PATIENCE = 10.0
+
+
+@pytest.fixture(autouse=True)
+def no_store_is_left_open() -> Iterator[None]:
+    """Fail a test that leaves the threads of a store behind, and so would disturb those after it."""
+    before = set(threading.enumerate())
+    yield
+    left = _new_threads(before)
+    if left:
+        gc.collect()
+        for thread in left:
+            thread.join(PATIENCE)
+        left = _new_threads(before)
+    assert not left, f"a store was left open: {left}"
+
+
+def _new_threads(before: set[threading.Thread]) -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("playhead ") and thread not in before]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let what was printed or logged pass between processes: half a surrogate pair, as odd file names have, would end them."""
+    report = yield
+    report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
+    return report
