@@ -1,0 +1,107 @@
+"""What was heard of an answer: its words as they come, and whether the whole of it agrees with them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from inspect import iscoroutine
+
+import anyio
+
+from playhead import clock
+from playhead.agent.running import is_cancelled
+from playhead.entry.frozen import FrozenDict
+from playhead.entry.message import Message, Part, ToolCall
+from playhead.errors import BadReply, InvalidInput, ModelError, ModelUnavailable, PlayheadError
+from playhead.model.protocol import CallReady, Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta, Usage
+
+
+async def events_of(model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+    """Ask a model and yield what it answers.
+
+    Raises errors of playhead as they are, ModelError for what else the model raises, ModelUnavailable where something else than
+    this run cancelled it, InvalidInput where its stream is none.
+    """
+    try:
+        async with _stream(model, request) as events:
+            async for event in events:
+                yield event
+    except PlayheadError:
+        raise
+    except Exception as exc:
+        raise ModelError(f"{model.name} failed with {type(exc).__name__}: {exc}", model=model.name) from exc
+    except anyio.get_cancelled_exc_class() as exc:
+        if is_cancelled():
+            raise
+        raise ModelUnavailable(f"{model.name} was cancelled by something else than the run; ask again.", model=model.name) from exc
+
+
+def _stream(model: Model, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[ModelEvent]]:
+    stream = model.stream(request)
+    if isinstance(stream, AbstractAsyncContextManager):
+        return stream
+    if iscoroutine(stream):
+        stream.close()
+    raise InvalidInput(
+        f"The stream(request) of {model.name} returns {type(stream).__name__}, not an async context manager; decorate it with contextlib.asynccontextmanager, or return contextlib.aclosing(...)."
+    )
+
+
+class Heard:
+    """Hears one answer of a model and refuses what is none; `text` are the words so far."""
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._calls = 0
+
+    @property
+    def text(self) -> str:
+        """The words that have come."""
+        return "".join(self._words)
+
+    def take(self, event: ModelEvent, *, model: str) -> None:
+        """Hear one event of the stream. Raises BadReply for what is none."""
+        match event:
+            case TextDelta(text=str() as words):
+                self._words.append(words)
+            case CallReady(call=ToolCall()):
+                self._calls += 1
+            case ReasoningDelta(text=str()) | Reply(message=Message(), usage=Usage() | None, model=str() | None):
+                pass
+            case _:
+                raise BadReply(
+                    f"{model} answers with {event!r:.200}, which is no event of an answer; a model yields TextDelta, ReasoningDelta, CallReady and, last, a Reply.", model=model, partial=self.text
+                )
+
+    def whole(self, reply: Reply, *, model: str) -> Reply:
+        """Return the whole answer, each call with an id of its own. Raises BadReply where it is no turn of an assistant, or less than what was heard."""
+        message = reply.message
+        if message.role != "assistant" or message.results:
+            raise BadReply(f"{model} answers as role '{message.role}'{' with results of tools' if message.results else ''}; an answer is one message of the assistant.", model=model, partial=self.text)
+        if self._calls > len(reply.calls):
+            raise BadReply(f"{model} asked for {self._calls} calls, and {len(reply.calls)} of them are in its whole answer; ask again.", model=model, partial=self.text)
+        if not reply.calls and not reply.text.strip() and self.text.strip():
+            raise BadReply(f"{model} said something, and its whole answer has no words; ask again.", model=model, partial=self.text)
+        return _with_ids(reply if reply.model is not None else replace(reply, model=model))
+
+
+def _with_ids(reply: Reply) -> Reply:
+    """Return an answer in which no call is without an id or has that of another: results are paired by it."""
+    if not reply.calls:
+        return reply
+    taken: set[str] = set()
+    parts: list[Part] = []
+    problems: Mapping[str, str] = reply.problems
+    for part in reply.message.parts:
+        if isinstance(part, ToolCall) and (not part.id or part.id in taken):
+            named = replace(part, id=f"call_{clock.new_uid().replace('-', '')}")
+            if part.id in reply.problems:
+                problems = {**problems, named.id: reply.problems[part.id]}
+            part = named
+        if isinstance(part, ToolCall):
+            taken.add(part.id)
+        parts.append(part)
+    if all(new is old for new, old in zip(parts, reply.message.parts, strict=True)):
+        return reply
+    return replace(reply, message=replace(reply.message, content=tuple(parts)), problems=FrozenDict(problems))

@@ -1,0 +1,188 @@
+"""Tools with which a model looks after its own tape: what is on it, what was said earlier, where a new phase starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from playhead.agent.tools import Tool, ToolContext, tool
+from playhead.entry import codec
+from playhead.entry.entry import ANCHOR, MESSAGE, TOOL_RESULT, TapeEntry, event_name
+from playhead.store.query import TapeQuery
+from playhead.store.search import values
+from playhead.view.tokens import text_tokens
+
+PAGE = 3_000
+"""How many tokens an answer has at most, so that reading the past never fills the present."""
+
+WHOLE = 1_200
+"""How many characters of JSON an entry may have to be shown whole; of a longer one an excerpt is shown."""
+
+EXCERPT = 600
+"""How many characters an excerpt has."""
+
+STATE = 400
+"""How many characters of an anchor's state are listed."""
+
+MARK = "[tape.search]:"
+_OWN = frozenset({"tape.search", "tape_search", "tape.anchors", "tape_anchors", "tape.info", "tape_info"})
+_EARLIEST, _LATEST = "0001-01-01", "9999-12-31"
+
+_OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{256,}")
+
+Count = Annotated[int, Meta(ge=1, le=100, description="how many to show at most")]
+Before = Annotated[int | None, "go on with what stands before this entry, as an earlier answer says"]
+
+
+def tape_tools() -> tuple[Tool, ...]:
+    """Return the tools with which a model reads and looks after its tape: tape.info, tape.search, tape.anchors, tape.handoff, tape.reset."""
+    named: dict[str, Callable[..., Any]] = {"info": info, "search": search, "anchors": anchors, "handoff": handoff, "reset": reset}
+    return tuple(tool(function, name=f"tape.{name}") for name, function in named.items())
+
+
+async def info(*, context: ToolContext) -> str:
+    """Tell how much this conversation's tape holds, and how many tokens the last answer took.
+
+    Use it to see whether the context grows long; a context that is too long fails.
+    """
+    found = await context.tape.info()
+    rate = None if found.last_cache_hit_rate is None else f"{found.last_cache_hit_rate:.0%}"
+    facts = {
+        "tape": found.name,
+        "entries": found.entries,
+        "anchors": found.anchors,
+        "last_anchor": found.last_anchor,
+        "entries_since_last_anchor": found.entries_since_last_anchor,
+        "last_token_usage": found.last_token_usage,
+        "last_cache_hit_rate": rate,
+        "first_date": found.first_date,
+        "last_date": found.last_date,
+    }
+    return "\n".join(f"{name}: {'-' if value is None else value}" for name, value in facts.items())
+
+
+async def search(
+    query: Annotated[str, "the text to look for, upper and lower case alike; an empty one finds everything"],
+    limit: Count = 20,
+    start: Annotated[str | None, "an ISO date or datetime: what was written then or later"] = None,
+    end: Annotated[str | None, "an ISO date or datetime: what was written then or earlier"] = None,
+    kinds: Annotated[Sequence[str], "which kinds of entries to search"] = (MESSAGE, TOOL_RESULT),
+    before: Before = None,
+    *,
+    context: ToolContext,
+) -> str:
+    """Search all of this conversation's tape for a text, also what is no longer in view; the newest come first."""
+    found = _narrowed(context.tape.query().kinds(*kinds).newest_first(), query, start=start, end=end, before=before)
+    lines: list[str] = []
+    seen: set[str] = set()
+    filtered, room, last, more = 0, PAGE, 0, False
+    async for entry in found:
+        payload = _without_own(entry, query)
+        if payload is None:
+            filtered += 1
+            continue
+        text = "\n".join(values(payload))
+        if text in seen:
+            continue
+        line = _line(entry, payload, text, query)
+        room -= text_tokens(line, counter=context.tape.counter)
+        more = len(lines) == limit or room < 0 and bool(lines)
+        if more:
+            break
+        seen.add(text)
+        lines.append(line)
+        last = entry.id
+    rest = [f"{MARK} there are more; go on with before={last}"] if more else []
+    return "\n".join([f"{MARK} {len(lines)} matches ({filtered} filtered)", *lines, *rest])
+
+
+async def anchors(limit: Count = 20, before: Before = None, *, context: ToolContext) -> str:
+    """List the anchors of this conversation's tape, where its phases start, with the state that each left; the newest stand last."""
+    query = context.tape.query().kinds(ANCHOR).newest_first()
+    found = await (query if before is None else query.before(before)).limit(limit + 1).all()
+    lines: list[str] = []
+    room = PAGE
+    for anchor in found[:limit]:
+        line = f"- {event_name(anchor) or '-'} (entry {anchor.id}, {anchor.date}): {_cut(codec.encode(anchor.payload.get('state') or {}).decode(), STATE)}"
+        room -= text_tokens(line, counter=context.tape.counter)
+        if room < 0 and lines:
+            break
+        lines.append(line)
+    if not lines:
+        return "(no anchors)"
+    rest = [f"[tape.anchors]: there are earlier ones; go on with before={found[len(lines) - 1].id}"] if len(found) > len(lines) else []
+    return "\n".join([*rest, *reversed(lines)])
+
+
+async def handoff(
+    name: Annotated[str, "a short name for what is done"] = "handoff",
+    summary: Annotated[str, "what the next phase must know: facts, decisions, open points, the task"] = "",
+    *,
+    context: ToolContext,
+) -> str:
+    """Start a new phase with a short context: what came before leaves the view but stays on the tape, where tape.search finds it.
+
+    Use it when a phase of the work is done, or before the context grows too long.
+    """
+    await context.tape.handoff(name, {"summary": summary} if summary else None, **_run(context))
+    return f"anchor added: {name}"
+
+
+async def reset(*, archive: Annotated[bool, "keep what was there in a file first"] = False, context: ToolContext) -> str:
+    """Remove everything from this conversation's tape and start anew. Only at the user's explicit wish: it cannot be undone."""
+    return await context.tape.reset(archive=archive)
+
+
+def _run(context: ToolContext) -> dict[str, str]:
+    return {"run_id": context.run_id} if context.run_id else {}
+
+
+def _narrowed(found: TapeQuery, query: str, *, start: str | None, end: str | None, before: int | None) -> TapeQuery:
+    if query:
+        found = found.query(query)
+    if start or end:
+        found = found.between_dates(start or _EARLIEST, end or _LATEST)
+    return found if before is None else found.before(before)
+
+
+def _without_own(entry: TapeEntry, query: str) -> Mapping[str, Any] | None:
+    """Return what an entry holds beside earlier answers of these tools, None where it holds nothing else that matches."""
+    results = entry.payload.get("results")
+    if entry.kind != TOOL_RESULT or not isinstance(results, list):
+        return entry.payload
+    names = entry.payload.get("names")
+    others = [result for i, result in enumerate(results) if not _is_own(result, names[i] if isinstance(names, list) and i < len(names) else None)]
+    if len(others) == len(results):
+        return entry.payload
+    wanted = query.casefold()
+    return {"results": others} if any(wanted in text.casefold() for text in values(others)) else None
+
+
+def _is_own(result: object, name: object) -> bool:
+    """Return whether a result is an earlier answer of these tools: by the tool's name, where none was kept by how it begins."""
+    if isinstance(name, str):
+        return name in _OWN
+    return isinstance(result, str) and re.match(rf"{re.escape(MARK)} \d+ matches \(\d+ filtered\)", result) is not None
+
+
+def _line(entry: TapeEntry, payload: Mapping[str, Any], text: str, query: str) -> str:
+    where = {"id": entry.id, "date": entry.date, "kind": entry.kind}
+    whole = codec.encode({**where, "payload": payload}).decode()
+    if len(whole) <= WHOLE:
+        return whole
+    return codec.encode({**where, "excerpt": _around(text, query), "characters": len(text)}).decode()
+
+
+def _around(text: str, query: str) -> str:
+    """Return the part of a text where the query stands; media in it are only counted."""
+    text = _OPAQUE.sub(lambda found: f"[{len(found[0]):,} characters of base64]", text)
+    found = re.search(re.escape(query), text, re.IGNORECASE)
+    start = max(0, min(found.start() - EXCERPT // 3 if found else 0, len(text) - EXCERPT))
+    return f"{'...' if start else ''}{text[start : start + EXCERPT]}{'...' if start + EXCERPT < len(text) else ''}"
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}..."

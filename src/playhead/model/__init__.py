@@ -1,0 +1,1 @@
+"""Who answers: models of every provider behind one protocol."""
