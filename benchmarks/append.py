@@ -2,6 +2,7 @@
 
 The bare insert runs in a thread of its own, each row a commit: by `run_in_executor`, and by the store's own, shorter hop.
 `grouped` commits all rows that wait together, as the store does.
+With several writers they share one tape, and then have one each.
 Run: python -m benchmarks.append [--rounds N] [--json FILE]
 """
 
@@ -26,7 +27,8 @@ from playhead.store.sqlite.store import SQLiteTapeStore
 
 ENTRY = TapeEntry.message({"role": "user", "content": "The quick brown fox jumps over the lazy dog. " * 22})
 COUNTS = {"process": 320, "disk": 96}
-Append = Callable[[], Awaitable[object]]
+Append = Callable[[int], Awaitable[object]]
+"""Appends once, for the writer of that number."""
 
 
 class Bare:
@@ -62,7 +64,8 @@ class Bare:
             deliver(jobs)
         connection.close()
 
-    async def append(self) -> None:
+    async def append(self, writer: int) -> None:
+        del writer
         await self._lane.run(None)
 
     def close(self) -> None:
@@ -78,7 +81,8 @@ class Executed(Bare):
         self._executor = ThreadPoolExecutor(1)
         self._connection = self._opened()
 
-    async def append(self) -> None:
+    async def append(self, writer: int) -> None:
+        del writer
         await asyncio.get_running_loop().run_in_executor(self._executor, self._insert, self._connection)
 
     def close(self) -> None:
@@ -89,12 +93,12 @@ class Executed(Bare):
 async def timed(append: Append, *, writers: int, count: int) -> float:
     """Return the seconds that one append takes when so many writers share the appends."""
 
-    async def write() -> None:
+    async def write(writer: int) -> None:
         for _ in range(count // writers):
-            await append()
+            await append(writer)
 
     start = perf_counter()
-    await asyncio.gather(*(write() for _ in range(writers)))
+    await asyncio.gather(*map(write, range(writers)))
     return (perf_counter() - start) / count
 
 
@@ -106,7 +110,9 @@ async def measure(place: Path, *, durability: Durability, writers: int, rounds: 
         "grouped, own hop": Bare(place / "grouped.db", durability=durability, grouped=True),
     }
     async with SQLiteTapeStore(place / "store.db", durability=durability) as store:
-        appends: dict[str, Append] = {**{name: bare.append for name, bare in bares.items()}, "append": partial(store.append, "tape", ENTRY)}
+        appends: dict[str, Append] = {**{name: bare.append for name, bare in bares.items()}, "append": lambda _: store.append("tape", ENTRY)}
+        if writers > 1:
+            appends["append, a tape each"] = lambda writer: store.append(f"tape {writer}", ENTRY)
         runs = {name: partial(timed, append, writers=writers, count=COUNTS[durability]) for name, append in appends.items()}
         figures = await in_turns(runs, rounds=rounds)
     for bare in bares.values():

@@ -220,6 +220,40 @@ def test_follow_prints_what_comes_until_it_is_interrupted(either: Program):
     assert "just now" in seen.out or "later" in seen.out
 
 
+def test_a_follower_who_ends_by_count_has_seen_what_was_printed(either: Program):
+    words = ("follow", TAPE, "--consumer", "one by one", "--after", "0", "--count")
+    assert [json.loads(either.run(*words, "1", "--json").out)["id"] for _ in (1, 2)] == [1, 2]
+    either.json("append", "--tape", TAPE, "message 4")
+    assert [json.loads(line)["id"] for line in either.run(*words, "2", "--json").out.splitlines()] == [3, 4]
+    either.json("append", "--tape", TAPE, "message 5")
+    assert json.loads(either.run(*words, "1", "--json").out)["id"] == 5
+
+
+def test_a_fast_forward_that_cannot_be_says_what_can(either: Program):
+    either.json("fork", TAPE, "--name", "trial")
+    either.json("append", "--tape", TRIAL, "on the branch")
+    either.json("append", "--tape", TAPE, "meanwhile")
+    refused = either.run("merge", TRIAL, "--policy", "fast-forward")
+    assert (refused.code, refused.out) == (1, "")
+    assert f"'{TAPE}' ends with entry 4, not with entry 3 as when '{TRIAL}' left it" in refused.error
+    assert "merge with --policy append" in refused.error
+
+
+def test_info_names_the_sidecars(either: Program):
+    assert either.json("info", "--tape", TAPE)["sidecars"] == []
+    assert "\nsidecars" not in either.run("info", "--tape", TAPE).out
+
+    async def note() -> None:
+        async with ph.open_tape(either.environment({})["PLAYHEAD_STORE"], TAPE, sidecars=[ph.TapeSidecar("notes"), ph.TapeSidecar("inbox")]) as tape:
+            for name in ("notes", "inbox"):
+                await tape.sidecar(name).append_event("noted")
+
+    anyio.run(note)
+    assert either.json("info", "--tape", TAPE)["sidecars"] == ["inbox", "notes"]
+    assert either.run("info", "--tape", TAPE).out.splitlines()[-1] == "sidecars    inbox, notes"
+    assert [e["payload"]["name"] for e in either.json("show", "--tape", f"{TAPE}__sidecar__notes")["entries"]] == ["noted"]
+
+
 def test_a_read_only_store_is_read_and_left_as_it_is(either: Program):
     either.json("fork", TAPE, "--name", "trial")
     url = either.environment({})["PLAYHEAD_STORE"]

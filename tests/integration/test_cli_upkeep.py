@@ -46,6 +46,15 @@ def test_damage_is_named_with_what_to_do(filled: Program):
     assert told.json["flaws"] == [{"severity": "damage", "where": f"tape '{TAPE}', entry 3", "what": "it is not as it was written", "tape": TAPE, "entry": 3}]
 
 
+def test_who_reads_what_is_damaged_is_told_of_salvage(filled: Program):
+    damage(filled.store)
+    for words in (("show", "--tape", TAPE), ("compile", "--tape", TAPE)):
+        ran = filled.run(*words)
+        assert ran.code == 1
+        assert "restore a backup, or keep what can be read with `" in ran.error, words
+        assert ran.error.endswith("playhead salvage`."), words
+
+
 def test_salvage_keeps_what_can_be_read_beside_the_damaged_file(filled: Program):
     assert "is sound" in filled.run("salvage").out
     damage(filled.store)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +15,7 @@ import anyio
 
 from playhead import clock
 from playhead.agent.calling import Approve
-from playhead.agent.commands import command, cut_short, is_command
+from playhead.agent.commands import begun, command, cut_short, is_command
 from playhead.agent.events import FinalEvent, TextEvent
 from playhead.agent.given import Prompt, checked_budget, checked_call, checked_context, checked_model, checked_prompt, checked_state, checked_steps, checked_tape, checked_text, checked_tools
 from playhead.agent.hooks import Hooks
@@ -29,9 +31,9 @@ from playhead.agent.subagents import TEMP, subagent
 from playhead.agent.toolbox import Toolbox
 from playhead.agent.tools import Tool, ToolContext
 from playhead.entry.message import Message, Text
-from playhead.errors import InvalidInput
+from playhead.errors import InvalidInput, PlayheadError
 from playhead.model.protocol import Model
-from playhead.model.registry import get_model
+from playhead.model.registry import get_model, provider_of
 from playhead.prompt.budget import Budget
 from playhead.prompt.strategy import Strategy
 from playhead.store.blobs import blobs_of
@@ -43,10 +45,15 @@ from playhead.tape.tape import Branch, Tape
 from playhead.view.context import TapeContext, default_tape_context
 from playhead.view.tokens import Counter
 
+_log = logging.getLogger("playhead")
+
 TEMPORARY = "temp/"
 """How the name of a tape begins of which nothing remains."""
 
 EMPTY_PROMPT = "error: empty prompt"
+
+_locked: ContextVar[frozenset[tuple[int, str]]] = ContextVar("playhead_locked_tapes", default=frozenset())
+"""The stores and tapes of the runs, with a lock, in which we are: another run on one of them would wait for its own end."""
 
 
 class Agent:
@@ -164,6 +171,8 @@ class Agent:
             return await self._opened(asked, tape, kept, merge_back=merge_back and not is_blank, asks=not is_blank and not is_commanded, waits=stream.waits)
 
         async def run(opened: Opened, emit: Emit) -> None:
+            if self.lock and isinstance(tape, str):
+                _locked.set(_locked.get() | {(id(self.store), tape)})
             if is_blank:
                 await emit(TextEvent(delta=EMPTY_PROMPT))
                 await emit(FinalEvent(text=EMPTY_PROMPT, ok=False))
@@ -213,7 +222,8 @@ class Agent:
         return stream
 
     async def switch_model(self, tape: str, model: str) -> None:
-        """Have runs on a tape that name no model ask this one from now on; the tape remembers it."""
+        """Have runs on a tape that name no model ask this one from now on; the tape remembers it. Raises InvalidModelSpec, ProviderNotFoundError."""
+        provider_of(model)
         await self.tape(tape).append_event(MODEL_SWITCH, {"model": model})
 
     async def switch_effort(self, tape: str, reasoning_effort: str) -> None:
@@ -251,6 +261,10 @@ class Agent:
             self._store = await self.hooks.open_store() or InMemoryTapeStore()
         async with AsyncExitStack() as stack:
             main = self.tape(tape, state=state) if isinstance(tape, str) else tape
+            if self.lock and isinstance(tape, str) and (id(self.store), tape) in _locked.get():
+                raise InvalidInput(
+                    f"The tape '{tape}' is locked by the run that this one is started in, and both would wait for ever; run on a fork, tape=await context.tape.fork(), or start it outside."
+                )
             before = self._began(self._sessions.get(main.name, main.name), stack)
             for ended in before if waits else ():
                 await ended.wait()
@@ -293,7 +307,15 @@ class Agent:
             if first is None:
                 raise InvalidInput("This run has no model; pass run(..., model=...), or make the agent with model='provider:id'.")
             wanted = [first, *self.fallbacks]
-        return tuple([await stack.enter_async_context(get_model(one)) if isinstance(one, str) else one for one in wanted])
+        models: list[Model] = []
+        for one in wanted:
+            try:
+                models.append(await stack.enter_async_context(get_model(one)) if isinstance(one, str) else one)
+            except PlayheadError:
+                if not models:
+                    raise
+                _log.exception("The fallback %s cannot be used and is left out.", one)
+        return tuple(models)
 
     async def _run(self, prompt: Message, opened: Opened, state: dict[str, Any], settings: Settings, stream: RunStream, emit: Emit) -> None:
         recorded = await without_media(prompt, blobs=blobs_of(opened.tape.store))
@@ -316,6 +338,7 @@ class Agent:
 
     async def _commanded(self, raw: str, opened: Opened, state: dict[str, Any], toolbox: Toolbox, emit: Emit) -> None:
         context = ToolContext(tape=opened.tape, state=state, run_id=clock.new_uid())
+        await opened.tape.append(begun(raw, context=context))
         try:
             ran = await command(raw, toolbox=toolbox, context=context)
         except anyio.get_cancelled_exc_class():

@@ -20,7 +20,7 @@ from playhead.entry.payload import part_to_json
 from playhead.errors import InvalidInput, NotFound, PlayheadError
 
 MARK = ","
-COMMAND = "command"
+COMMAND, COMMAND_START = "command", "command.start"
 SHELLS = ("bash", "shell")
 """The tools that take a line which names no tool, where an agent has one of them."""
 
@@ -51,6 +51,11 @@ async def command(raw: str, *, toolbox: Toolbox, context: ToolContext) -> TapeEn
         output, status = _told(exc), "error"
     elapsed_ms = round((clock.now() - began).total_seconds() * 1000)
     return _recorded(raw, context=context, name=name, status=status, elapsed_ms=elapsed_ms, output=output)
+
+
+def begun(raw: str, *, context: ToolContext) -> TapeEntry:
+    """Return the event that says that a command begins, so that one whose process dies is not forgotten."""
+    return TapeEntry.event(COMMAND_START, {"raw": raw}, **({"run_id": context.run_id} if context.run_id else {}))
 
 
 def cut_short(raw: str, *, context: ToolContext) -> TapeEntry:

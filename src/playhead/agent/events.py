@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from playhead.entry.frozen import thaw
 from playhead.entry.message import ToolCall, ToolResult
 from playhead.errors import PlayheadError
-from playhead.model.protocol import Usage
+from playhead.model.protocol import StopReason, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +97,21 @@ class ErrorEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalEvent:
-    """One answer of the model is complete; a turn with tools has several. `last` says that the turn ends with it."""
+    """One answer of the model is complete; a turn with tools has several. `last` says that the turn ends with it.
+
+    `stop` says why the model stopped: "length" is an answer that was cut off, "refusal" and "content_filter" are none.
+    """
 
     kind: ClassVar[str] = "final"
     text: str
     ok: bool = True
     last: bool = True
+    stop: StopReason = "end"
 
     @property
     def data(self) -> dict[str, Any]:
-        """The words of the answer, and whether it is one."""
-        return {"text": self.text, "ok": self.ok, "last": self.last}
+        """The words of the answer, whether it is one, and why the model stopped."""
+        return {"text": self.text, "ok": self.ok, "last": self.last, "stop": self.stop}
 
 
 RunEvent = TextEvent | ReasoningEvent | ToolCallEvent | ToolResultEvent | UsageEvent | ErrorEvent | FinalEvent

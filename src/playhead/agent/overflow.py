@@ -44,16 +44,19 @@ async def hand_off(tape: Tape, error: Exception, *, after: int, run_id: str) -> 
     return {uid: copy.uid for uid, copy in copies.items()}
 
 
-async def rejoin(tape: Tape, tool_round: Sequence[TapeEntry]) -> None:
+async def rejoin(tape: Tape, tool_round: Sequence[TapeEntry], *, asked: Sequence[TapeEntry] = ()) -> None:
     """Say a tool round again where an anchor has come between its calls and its results, as a handoff in it leaves one.
 
-    Otherwise the view, which starts behind the anchor, would show none of what the tools beside it did.
+    Otherwise the view, which starts behind the anchor, would show none of what the tools beside it did. Where the anchor says nothing
+    of what is being done, what was asked in this turn is said again, too.
     """
     if not is_shortened_by_handoff(tape):
         return
     with anyio.CancelScope(shield=True):
-        if await tape.query().kinds(ANCHOR).after(tool_round[0].id).limit(1).all():
-            await tape.append_many([_again(tape, entry) for entry in tool_round])
+        anchors = await tape.query().kinds(ANCHOR).after(tool_round[0].id).newest_first().limit(1).all()
+        if anchors:
+            again = tool_round if anchors[0].payload.get("state") else [*asked, *tool_round]
+            await tape.append_many([_again(tape, entry) for entry in again])
 
 
 def _whole_rounds(turn: Iterable[TapeEntry]) -> Iterable[TapeEntry]:

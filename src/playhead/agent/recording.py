@@ -75,9 +75,10 @@ class Recorder:
         self._unsure: list[TapeEntry] = []
         self._answer = ""
         self._round: list[TapeEntry] = []
+        self._asked: list[TapeEntry] = []
 
-    async def begin(self, step: int, *, model: str, prompt: Message | None, system_prompt: str, tools: Sequence[str], steering: Sequence[tuple[str, Message]]) -> TapeEntry | None:
-        """Keep what a step starts with, all at once, before the model is asked; return the entry of the prompt.
+    async def begin(self, step: int, *, model: str, prompt: Message | None, system_prompt: str, tools: Sequence[str], steering: Sequence[tuple[str, Message]]) -> tuple[TapeEntry, ...]:
+        """Keep what a step starts with, all at once, before the model is asked; return the entries of what was said: of the steering messages, then of the prompt.
 
         The system prompt is kept where it is not the one that was in force; steering messages are kept once, by their ids.
         """
@@ -92,13 +93,15 @@ class Recorder:
         entries.append(self._event("loop.step.start", {"step": step, "prompt": said}))
         if step == 1 and is_new:
             entries.append(TapeEntry.system(system_prompt, run_id=self.run_id))
+        told = len(entries)
         for id, message in steering:
             for place, entry in enumerate(message_to_entries(message, run_id=self.run_id)):
                 entries.append(_keyed(entry, f"inbox:{id}:{place}"))
         if prompt is not None:
             entries += message_to_entries(prompt, run_id=self.run_id)
         stored = await self._keep(entries)
-        return stored[-1] if prompt is not None else None
+        self._asked += stored[told:]
+        return stored[told:]
 
     async def reply(self, reply: Reply, *, model: str, max_tokens: int | None = None, then: Iterable[TapeEntry] = ()) -> None:
         """Keep an answer, the event `run` with who gave it within how many tokens and what it cost, and what follows from it, all at once."""
@@ -140,7 +143,7 @@ class Recorder:
         """See to it that the calls and results of the last answer stand together, whatever their tools have left on the tape."""
         tool_round, self._round = self._round, []
         if tool_round and max(entry.id for entry in tool_round) - tool_round[0].id != len(tool_round):  # beside the event `run`
-            await rejoin(self.tape, tool_round)
+            await rejoin(self.tape, tool_round, asked=self._asked)
 
     async def cancelled(self, *, step: int, partial: str, elapsed_ms: int) -> None:
         """Keep what is known of a step that was cancelled: the words that had come, marked as partial, and the event."""

@@ -155,16 +155,19 @@ class Run:
         await self._kept_beginning(prompt, pulled)
 
     async def _kept_beginning(self, prompt: Message | None, pulled: Sequence[Leased]) -> None:
-        entry = await self._recorder.begin(
+        heard = [*(leased.message for leased in pulled), *([self._prompt] if prompt is not None else [])]
+        kept = [*[await self._without_media(leased.message) for leased in pulled], *([prompt] if prompt is not None else [])]
+        entries = await self._recorder.begin(
             self._turn.step,
             model=self._models[0].name,
             prompt=prompt,
             system_prompt=self._settings.system_prompt,
             tools=list(self._settings.toolbox),
-            steering=[(leased.id, await self._without_media(leased.message)) for leased in pulled],
+            steering=[(leased.id, message) for leased, message in zip(pulled, kept, strict=False)],
         )
-        if entry is not None and self._prompt is not self._recorded:
-            self._turn.originals[entry.uid] = self._prompt
+        for entry, original, message in zip(entries, heard, kept, strict=True):
+            if original is not message:
+                self._turn.originals[entry.uid] = original
 
     async def _without_media(self, message: Message) -> Message:
         return (await without_media(message, blobs=blobs_of(self._tape.store))).message
@@ -292,7 +295,7 @@ class Run:
         if reply.calls:
             await recorder.reply(reply, model=turn.answers, max_tokens=turn.max_tokens)
             turn.heard = Heard()
-            await self._emit(FinalEvent(text=reply.text, last=False))
+            await self._emit(FinalEvent(text=reply.text, last=False, stop=reply.stop))
             await self._run_tools(reply)
             await recorder.step(turn.step, CONTINUE, elapsed_ms=_since(started))
             return False
@@ -303,12 +306,12 @@ class Run:
         await recorder.reply(reply, model=turn.answers, max_tokens=turn.max_tokens, then=[ended, *told])
         turn.heard = Heard()
         if misfit is None:
-            await self._emit(FinalEvent(text=reply.text))
+            await self._emit(FinalEvent(text=reply.text, stop=reply.stop))
             return True
         if not again:
             raise misfit
         turn.misfits += 1
-        await self._emit(FinalEvent(text=reply.text, ok=False, last=False))
+        await self._emit(FinalEvent(text=reply.text, ok=False, last=False, stop=reply.stop))
         return False
 
     def _misfit(self, reply: Reply) -> OutputMismatch | None:

@@ -81,10 +81,14 @@ def spill_tools(sidecar: str = "spill") -> tuple[Tool, ...]:
         found = await chunks.manifests(context.tape.sidecar(sidecar))
         shown = found[cursor : cursor + min(count, MOST_LISTED)]
         rest = [f"next_cursor: {cursor + len(shown)}"] if cursor + len(shown) < len(found) else []
-        return "\n".join([f"{len(found)} spilled tool results", *(f"- {one.handle}  {one.tool}  {one.bytes:,} bytes, {one.lines:,} lines  {one.date}" for one in shown), *rest])
+        return "\n".join([f"{len(found):,} spilled tool result{'' if len(found) == 1 else 's'}", *map(_listed, shown), *rest])
 
     make = partial(tool, context=True)
     return make(name="spill.read")(read), make(name="spill.list")(list_)
+
+
+def _listed(one: Spilled) -> str:
+    return f"- {one.handle}  {one.tool}  {one.bytes:,} bytes, {one.lines:,} line{'' if one.lines == 1 else 's'}  {one.date}"
 
 
 def _wrong(*, cursor: int, count: int, line: int | None = None, lines: int = 1, pattern: str | None = None) -> str:

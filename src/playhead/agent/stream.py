@@ -51,6 +51,7 @@ class RunStream:
         self._send: MemoryObjectSendStream[RunEvent]
         self._events: MemoryObjectReceiveStream[RunEvent]
         self._failure: BaseException | None = None
+        self._answer = ""
         self._is_entered = False
         self._opening: Background | None = None
         self._closing: Background | None = None
@@ -110,6 +111,7 @@ class RunStream:
     async def _end(self) -> None:
         """Raise what the run has raised, once; a stream that nobody entered is closed."""
         failure, self._failure = self._failure, None
+        self._answer = "" if failure is not None else self._answer
         if not self._is_entered:
             await self._close(type(failure) if failure else None, failure, None)
         try:
@@ -120,11 +122,9 @@ class RunStream:
 
     async def text(self) -> str:
         """Run to the end and return the words of the last answer. Raises what the run raises."""
-        last = ""
-        async for event in self:
-            if isinstance(event, FinalEvent):
-                last = event.text
-        return last
+        async for _ in self:
+            continue
+        return self._answer
 
     async def text_deltas(self) -> AsyncIterator[str]:
         """Yield the words of all answers as they come."""
@@ -137,6 +137,8 @@ class RunStream:
             self.usage += event.usage
         elif isinstance(event, ErrorEvent):
             self.error = event.error
+        elif isinstance(event, FinalEvent):
+            self._answer = event.text
 
     async def _opened(self) -> Opened:
         """Open the run, once for all who ask; where one of them is cancelled meanwhile, it is closed."""

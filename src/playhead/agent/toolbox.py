@@ -25,11 +25,12 @@ class Toolbox(Mapping[str, Tool]):
         self._by_model_name: dict[str, Tool] = {}
         for item in tools:
             if not callable(item):
-                raise InvalidTool(repr(item), "it is not a function; give functions, or what ph.tool made of them")
+                raise InvalidTool(str(item), "it is not a function; give functions, or what ph.tool made of them")
             added = item if isinstance(item, Tool) else tool(item)
             other = self._by_model_name.setdefault(added.model_name, added)
             if other is not added:
-                raise InvalidTool(added.name, f"a model would see it under the name of '{other.name}'; pass another name=")
+                taken = "another tool has that name" if added.name == other.name else f"a model would see it under the name of '{other.name}'"
+                raise InvalidTool(added.name, f"{taken}; pass another name=")
             self._tools[added.name] = added
 
     def __getitem__(self, name: str) -> Tool:

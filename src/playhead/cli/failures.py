@@ -14,7 +14,7 @@ from playhead.cli.hints import command
 from playhead.cli.output import Output
 from playhead.cli.plain import plain_json
 from playhead.entry import codec
-from playhead.errors import AnchorNotFound, BranchNotFound, InvalidInput, OverBudgetError, PlayheadError, StoreUnavailable, UnreadableFile
+from playhead.errors import AnchorNotFound, BranchNotFound, Conflict, InvalidInput, OverBudgetError, PlayheadError, StoreUnavailable, UnreadableFile
 
 DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
@@ -23,11 +23,13 @@ FOLLOW = "follow"
 """The command that an interrupt is the usual end of."""
 
 _SALVAGE = re.compile(r"playhead\.salvage\((?:'[^']*'|\"[^\"]*\")\)")
+_AROUND = re.compile(r"read what stands around (?:it|the gap) with before\(\d+\) and after\(\d+\)")
 
 TRACEBACK = "PLAYHEAD_TRACEBACK"
 SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
     UnreadableFile: ((" with format=", " with --format"),),
     OverBudgetError: (("raise max_tokens, lower the reserve", "raise --max-tokens, lower --reserve"),),
+    Conflict: (("merge with policy='append'", "merge with --policy append"),),
     BranchNotFound: (("fork one with tape.fork(), or list those that are there with tape.branches()", "`playhead branches` lists those there are"),),
     InvalidInput: (("max_tokens", "--max-tokens"), ("reserve_for_response", "--reserve")),
 }
@@ -50,7 +52,7 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
     error = _told(failure)
     if os.environ.get(TRACEBACK, "0") != "0":
         traceback.print_exception(failure)
-    message = _SALVAGE.sub(lambda _: command("salvage", Namespace(store=getattr(args, "store", None))), spoken(error.message, kind=type(error)))
+    message = _with_commands(spoken(error.message, kind=type(error)), store=getattr(args, "store", None))
     _say(error.kind, message + _advice(error, args), error.details, out)
     return FAILED
 
@@ -68,6 +70,12 @@ def spoken(message: str, *, kind: type[PlayheadError]) -> str:
     for called, option in next((words for known, words in SPOKEN.items() if issubclass(kind, known)), ()):
         message = message.replace(called, option)
     return message
+
+
+def _with_commands(message: str, *, store: str | None) -> str:
+    """Return what an error says of damage, with the command in place of what a program would do."""
+    salvage = command("salvage", Namespace(store=store))
+    return _AROUND.sub(lambda _: f"keep what can be read with {salvage}", _SALVAGE.sub(lambda _: salvage, message))
 
 
 def _advice(error: PlayheadError, args: Namespace | None) -> str:

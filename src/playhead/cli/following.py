@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import AsyncIterator
 from contextlib import aclosing
+
+import anyio
 
 from playhead.cli.output import Output
 from playhead.cli.store_choice import existing_tape
 from playhead.cli.transcript import entry_lines
+from playhead.entry.entry import TapeEntry
 from playhead.entry.lines import entry_to_json
 
 
@@ -23,5 +27,13 @@ async def follow(args: Namespace, out: Output) -> int:
             out.flush()
             left = None if left is None else left - 1
             if left == 0:
+                await _acknowledge(entries)
                 break
     return 0
+
+
+async def _acknowledge(entries: AsyncIterator[TapeEntry]) -> None:
+    """Ask for more without waiting for it, which is how a reader says that it is done with what it got."""
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await anext(entries, None)

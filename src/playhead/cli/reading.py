@@ -46,9 +46,9 @@ def _facts(info: TapeInfo) -> dict[str, object]:
 async def info(args: Namespace, out: Output) -> int:
     """Say what a tape holds."""
     async with existing_tape(args) as tape:
-        facts, generation = await tape.info(), (await tape.head()).generation
+        facts, generation, sidecars = await tape.info(), (await tape.head()).generation, await tape.store.sidecars(tape.name)
     if out.as_json:
-        out.json({**_facts(facts), "store": shown_url(args), "generation": generation})
+        out.json({**_facts(facts), "store": shown_url(args), "generation": generation, "sidecars": sidecars})
         return 0
     since = f" ({counted(facts.entries_since_last_anchor, 'entry')} since)" if facts.last_anchor else ""
     cached = "" if facts.last_cache_hit_rate is None else f", {facts.last_cache_hit_rate:.0%} of the prompt cached"
@@ -60,8 +60,9 @@ async def info(args: Namespace, out: Output) -> int:
         ("last entry", moment(facts.last_date)),
         ("anchors", f"{facts.anchors:,}"),
         ("last anchor", f"{short_name(facts.last_anchor or 'none')}{since}"),
-        ("last run", "none recorded" if facts.last_token_usage is None else f"{facts.last_token_usage:,} tokens{cached}"),
+        ("last run", "no tokens recorded" if facts.last_token_usage is None else f"{facts.last_token_usage:,} tokens{cached}"),
         ("resets", f"{generation:,}"),
+        *([("sidecars", ", ".join(sidecars))] if sidecars else []),
     ]
     for name, fact in rows:
         out.lines(Text.assemble((f"{name:<12}", "dim"), one_line(fact)))

@@ -70,7 +70,7 @@ class Conflict(Kinded):
     def __init__(self, *, expected: object, found: object, message: str | None = None) -> None:
         self.expected = expected
         self.found = found
-        super().__init__(message or f"The tape's head is {found}, not {expected}; read what came since and retry.", expected=str(expected), found=str(found))
+        super().__init__(message or f"The tape ends with {found}, not with {expected}; read what came since and retry.", expected=str(expected), found=str(found))
 
 
 class KeyConflict(Conflict):

@@ -52,11 +52,7 @@ def get_model(
     (seconds) is how long to wait for the next piece of an answer; `options` go to the client of the provider's SDK. Raises
     InvalidModelSpec, ProviderNotFoundError, MissingExtra where the SDK is not installed, and InvalidInput for a missing key.
     """
-    provider, colon, model = spec.partition(":")
-    if not colon or (not model and provider in (*_ADAPTERS, "scripted")):
-        raise InvalidModelSpec(spec)
-    if provider not in PROVIDERS:
-        raise ProviderNotFoundError(provider, known=PROVIDERS)
+    provider, model = provider_of(spec)
     if max_retries < 0:
         raise InvalidInput(f"max_retries says how often a request is repeated, at least 0 times, not {max_retries!r}.")
     settings = Settings(spec=spec, model=model, api_key=api_key, base_url=base_url, timeout=timeout, options=options)
@@ -64,6 +60,16 @@ def get_model(
         return _local(provider, settings, context_limit=context_limit)
     adapter = cast(Adapter, import_module(f"playhead.model.{_ADAPTERS[provider]}").connect(settings))
     return RemoteModel(adapter, name=spec, place=base_url or "", context_limit=context_limit, retry=Retry(times=max_retries))
+
+
+def provider_of(spec: str) -> tuple[str, str]:
+    """Return the provider a spec names, and its model there. Raises InvalidModelSpec, ProviderNotFoundError."""
+    provider, colon, model = spec.partition(":") if isinstance(spec, str) else ("", "", "")
+    if not colon or (not model and provider in (*_ADAPTERS, "scripted")):
+        raise InvalidModelSpec(spec)
+    if provider not in PROVIDERS:
+        raise ProviderNotFoundError(provider, known=PROVIDERS)
+    return provider, model
 
 
 def _local(provider: str, settings: Settings, *, context_limit: int | None) -> OpenModel:

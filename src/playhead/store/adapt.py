@@ -17,7 +17,8 @@ def adapt(store: TapeStore | AsyncTapeStore | WholeStore) -> WholeStore:
     Raises InvalidInput where one of the four methods is missing.
     """
     if isinstance(store, type) or not all(callable(getattr(store, name, None)) for name in FOUR):
-        raise InvalidInput(f"A store has the methods {', '.join(FOUR)}; {store!r} does not.")
+        hint = f"; ph.open_store({store!r}) opens the store of a URL" if isinstance(store, str) else ""
+        raise InvalidInput(f"A store has the methods {', '.join(FOUR)}; {store!r} does not{hint}.")
     return cast(WholeStore, store) if _is_whole(store) else AdaptedStore(store)
 
 

@@ -27,6 +27,9 @@ class Head(NamedTuple):
     generation: int
     id: int
 
+    def __str__(self) -> str:
+        return f"entry {self.id}" if self.generation == 0 else f"entry {self.id} of generation {self.generation}"
+
 
 EMPTY = Head(0, 0)
 

@@ -31,7 +31,7 @@ class TapeDiff:
         return bool(self.removed or self.added)
 
     def __str__(self) -> str:
-        head = f"{self.shared:,} entries shared; {len(self.removed):,} only on {self.first}, {len(self.added):,} only on {self.second}"
+        head = f"{self.shared:,} {'entry' if self.shared == 1 else 'entries'} shared; {len(self.removed):,} only on {self.first}, {len(self.added):,} only on {self.second}"
         return "\n".join([head, *_lines("-", self.removed), *_lines("+", self.added)])
 
 

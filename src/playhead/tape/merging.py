@@ -76,7 +76,7 @@ async def merge(store: WholeStore, branch: str, *, policy: Policy = APPEND, summ
         before = await _before(store, record, parent, head, is_looked_for=attempt > 0)
         delta = await delta_of(store, record, parent, head, since=before.upto, others=callable(policy))
         if policy == FAST_FORWARD and delta.moved:
-            raise Conflict(expected=delta.base, found=delta.head)
+            raise _gone_on(delta)
         if delta.replaces and not seal:
             raise InvalidInput(f"Branch '{branch}' was reset, so its merge replaces what it was forked from, once; merge it with seal=True.")
         waits = policy == APPEND and not delta.replaces and attempt >= _UNHURRIED
@@ -90,6 +90,11 @@ async def merge(store: WholeStore, branch: str, *, policy: Policy = APPEND, summ
         if report is not None:
             return report
     raise Conflict(expected="an end", found="more entries", message=f"Branch '{branch}' or the tape it goes to kept growing while it was merged; stop those who append, then merge.")
+
+
+def _gone_on(delta: Delta) -> Conflict:
+    found = f"'{delta.parent}' ends with {delta.head}, not with {delta.base} as when '{delta.branch}' left it"
+    return Conflict(expected=delta.base, found=delta.head, message=f"{found}; nothing was changed; merge with policy='append' to put the branch behind what came since.")
 
 
 async def discard(store: WholeStore, branch: str) -> None:

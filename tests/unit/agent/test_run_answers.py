@@ -165,7 +165,7 @@ def test_calls_without_id_and_with_the_id_of_another_are_all_run_and_answered():
 def test_an_empty_answer_ends_the_turn_and_the_next_request_is_sound():
     async def go():
         agent = Agent()
-        assert (await turn(agent, "Hi", Says(Reply(message=assistant("")))))[-1].data == {"text": "", "ok": True, "last": True}
+        assert (await turn(agent, "Hi", Says(Reply(message=assistant("")))))[-1].data == {"text": "", "ok": True, "last": True, "stop": "end"}
         assert (await goes_on(agent))[-1] == "user: Still there?"
 
     run(go)
@@ -270,3 +270,11 @@ def test_a_result_whose_media_nobody_can_keep_is_kept_without_them(caplog):
 
     run(go)
     assert "could not be kept" in caplog.text
+
+
+def test_a_final_event_says_that_an_answer_was_cut_off():
+    async def go():
+        events = await turn(Agent(), "Hi", ScriptedModel([Reply(message=assistant("Half an ans"), stop="length")]))
+        assert events[-1].data == {"text": "Half an ans", "ok": True, "last": True, "stop": "length"}
+
+    run(go)

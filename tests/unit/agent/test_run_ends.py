@@ -9,7 +9,7 @@ from playhead.agent.events import ErrorEvent, TextEvent, ToolResultEvent
 from playhead.agent.overflow import CONTEXT_OVERFLOW
 from playhead.agent.tools import tool
 from playhead.entry.entry import event_name
-from playhead.errors import BadReply, ContextLimitExceeded, ModelUnavailable, StepLimitReached
+from playhead.errors import BadReply, ContextLimitExceeded, InvalidInput, ModelUnavailable, StepLimitReached
 from playhead.model.scripted import ScriptedModel, call
 from tests.unit.agent.runs_lab import ping, run, said, shape, turn
 
@@ -186,5 +186,18 @@ def test_a_past_its_script_model_is_an_error_that_names_the_request():
     async def go():
         with pytest.raises(BadReply, match="request 1 asks: 'user: Hi'"):
             await turn(Agent(), "Hi", ScriptedModel([]))
+
+    run(go)
+
+
+def test_a_fallback_that_cannot_be_used_is_left_out_and_the_first_model_never(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    async def go():
+        agent = Agent(model=ScriptedModel([ModelUnavailable("down")]), fallbacks=["openai:gpt-5-mini", ScriptedModel(["I answer."])])
+        async with agent.run("Hi", tape="t") as stream:
+            assert await stream.text() == "I answer."
+        with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
+            await turn(Agent(model="openai:gpt-5-mini", fallbacks=["echo:"]), "Hi", None)
 
     run(go)

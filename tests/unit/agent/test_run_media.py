@@ -97,3 +97,15 @@ def test_a_picture_that_a_model_made_is_kept_as_a_reference_and_shown_again():
         assert [p.data == BYTES for p in pictures(model.requests[1])] == [True]
 
     run(go)
+
+
+def test_a_picture_that_steers_reaches_the_model_also_where_nobody_keeps_it():
+    async def go():
+        inbox = MemoryInbox()
+        agent, model = Agent(store=ListStore(), tools=[snap], inbox=lambda tape: inbox), ScriptedModel([call("snap"), "Seen."])
+        await inbox.store(user([Text(text="Look at this too"), PICTURE]))
+        await turn(agent, "Look", model)
+        asked = [[p for m in request.messages if m.role == "user" for p in m.parts if isinstance(p, Media)] for request in model.requests]
+        assert [[p.data == BYTES for p in found] for found in asked] == [[True], [True]]
+
+    run(go)

@@ -135,6 +135,19 @@ def test_what_runs_beside_a_handoff_is_not_forgotten(handed):
     run(go)
 
 
+def test_behind_a_handoff_that_says_nothing_the_model_still_knows_what_it_was_asked():
+    async def go():
+        charge, _ = charging()
+        agent = Agent(tools=[charge, *tape_tools()])
+        model = ScriptedModel([[call("charge", card="red"), call("tape_handoff", name="x")], "Done.", "Yes."])
+        await turn(agent, "Charge red", model)
+        await turn(agent, "Sure?", model)
+        for request in model.requests[1:]:
+            assert is_fit(request) and said(request).count("user: Charge red") == 1 and answers(request) == [("red", "charged red")]
+
+    run(go)
+
+
 def test_a_handoff_of_the_budget_watcher_and_an_overflow_in_one_turn_repeat_nothing():
     async def go():
         charge, charged = charging()

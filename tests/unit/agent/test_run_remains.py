@@ -58,6 +58,7 @@ def test_a_command_that_is_cancelled_is_kept_as_that():
             tasks.start_soon(turn, agent, ",move gw1", None)
             await begun.wait()
             tasks.cancel_scope.cancel()
+        assert [event_name(e) for e in await agent.tape("t").query().kinds("event").all()] == ["handoff", "command.start", "command", "merge"]
         (facts,) = [e.payload["data"] for e in await agent.tape("t").query().kinds("event").all() if event_name(e) == "command"]
         assert (facts["raw"], facts["name"], facts["status"]) == (",move gw1", "move", "cancelled") and "may have happened" in facts["output"]
 

@@ -177,11 +177,16 @@ def test_a_tool_may_close_the_stream_of_its_own_run(backend):
     run(go, backend)
 
 
-def test_a_second_reading_of_a_stream_that_is_over_gives_nothing(backend):
+def test_a_stream_that_is_over_has_no_more_events_and_still_knows_its_answer(backend):
     async def go():
         async with Agent().run("Hi", model=ScriptedModel(["Hello."]), tape="t") as stream:
             assert await stream.text() == "Hello."
-            assert [event async for event in stream] == [] and await stream.text() == ""
+            assert [event async for event in stream] == [] and await stream.text() == "Hello."
+        assert await stream.text() == "Hello."
+        async with Agent(tools=[ping]).run("Hi", model=ScriptedModel([["I look.", call("ping", host="a")], ModelUnavailable("Down.")]), tape="t") as failing:
+            with pytest.raises(ModelUnavailable):
+                await failing.text()
+            assert await failing.text() == ""
 
     run(go, backend)
 

@@ -7,7 +7,7 @@ from playhead.agent.events import FinalEvent, ToolCallEvent, ToolResultEvent, Us
 from playhead.agent.tools import ToolContext, tool
 from playhead.entry.entry import event_name
 from playhead.entry.message import Text, Thinking, assistant, user
-from playhead.errors import InvalidInput
+from playhead.errors import InvalidInput, InvalidModelSpec, ProviderNotFoundError
 from playhead.model.protocol import Usage
 from playhead.model.scripted import ScriptedModel, call
 from playhead.view.context import TapeContext
@@ -113,6 +113,17 @@ def test_an_empty_prompt_is_answered_without_a_model_and_without_a_trace(prompt)
         events = await turn(agent, prompt, model)
         assert [(e.kind, e.data.get("ok")) for e in events] == [("text", None), ("final", False)]
         assert events[0].data["delta"] == "error: empty prompt" and model.requests == []
+        assert await agent.tape("t").query().all() == []
+
+    run(go)
+
+
+@pytest.mark.parametrize("spec", ["gpt-5-mini", "opnai:gpt-5-mini", "openai:", None])
+def test_a_tape_is_switched_to_no_model_that_cannot_be(spec):
+    async def go():
+        agent = Agent()
+        with pytest.raises((InvalidModelSpec, ProviderNotFoundError)):
+            await agent.switch_model("t", spec)
         assert await agent.tape("t").query().all() == []
 
     run(go)

@@ -5,6 +5,7 @@ import anyio.lowlevel
 
 from playhead.agent.agent import Agent
 from playhead.agent.tools import tool
+from playhead.errors import InvalidInput
 from playhead.model.scripted import ScriptedModel, call
 from playhead.store.memory.store import InMemoryTapeStore
 from tests.unit.agent.runs_lab import ping, run, said, shape, turn
@@ -107,5 +108,33 @@ def test_consecutive_calls_share_their_beginning_to_the_byte():
         await turn(agent, "And?", model)
         for one, other in zip(model.requests, model.requests[1:], strict=False):
             assert other.messages[: len(one.messages)] == one.messages and one.tools == other.tools
+
+    run(go)
+
+
+def test_a_run_within_a_run_that_locks_its_tape_is_refused_and_one_on_a_fork_is_not():
+    async def go():
+        refused = []
+
+        @tool(context=True)
+        async def think(aloud: bool, context) -> str:
+            """Think."""
+            return await words("t" if aloud else await context.tape.fork())
+
+        async def words(tape):
+            try:
+                async with agent.run("Think", model=ScriptedModel(["Thought."]), tape=tape) as stream:
+                    return await stream.text()
+            except InvalidInput as exc:
+                refused.append(exc.message)
+                raise
+
+        agent = Agent(lock=True, tools=[think])
+        model = ScriptedModel([[call("think", aloud=True), call("think", aloud=False)], "Done."])
+        with anyio.fail_after(20):
+            await turn(agent, "Both", model)
+            await turn(agent, "Again", ScriptedModel(["Yes."]))
+        assert len(refused) == 1 and "wait for ever" in refused[0]
+        assert [r.content for m in model.requests[1].messages for r in m.results][1] == "Thought."
 
     run(go)

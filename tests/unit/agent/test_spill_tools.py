@@ -218,7 +218,7 @@ def test_handles_are_listed_the_newest_first_and_paged():
         first = (await ask(tape, "spill.list")).split("\n")
         assert first[0] == "60 spilled tool results" and first[-1] == "next_cursor: 20" and len(first) == 22
         newest = (await spill.handles(tape))[0]
-        assert first[1] == f"- {newest.handle}  tool59  8 bytes, 1 lines  {newest.date}"
+        assert first[1] == f"- {newest.handle}  tool59  8 bytes, 1 line  {newest.date}"
         assert len((await ask(tape, "spill.list", count=1_000)).split("\n")) == 52
         rest = (await ask(tape, "spill.list", cursor=50, count=50)).split("\n")
         assert len(rest) == 11 and "tool0 " in rest[-1]

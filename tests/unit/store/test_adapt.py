@@ -65,6 +65,8 @@ def test_a_store_that_keeps_branches_and_has_no_way_to_make_them_says_so():
 
 @pytest.mark.parametrize("store", [object(), None, {}, ListStore, type("Half", (), {"append": print, "reset": print, "fetch_all": print})()])
 def test_what_lacks_a_method_is_no_store(store):
+    with pytest.raises(InvalidInput, match=r"ph\.open_store\('sqlite:///notes\.db'\) opens"):
+        adapt("sqlite:///notes.db")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="list_tapes, reset, fetch_all, append"):
         adapt(store)
 

@@ -292,6 +292,7 @@ def test_a_diff_tells_what_each_side_alone_has_even_after_a_merge():
         found = await diff(tape, branch)
         assert (found.shared, len(found.removed), [e.uid for e in found.added]) == (300, 300, [mine.uid])
         assert str(found).splitlines()[0] == f"300 entries shared; 300 only on t, 1 only on {branch.name}"
+        assert str(await diff(tape, await tape.fork(1))).startswith("1 entry shared; 599 only on t, 0 only on ")
         assert "+ 301 message: user mine" in str(found) and "and 280 more" in str(found)
         await branch.merge()
         assert (await diff(tape, branch)).added == ()
