@@ -28,6 +28,7 @@ from playhead.agent.run import CONTINUE_PROMPT, Run, Settings
 from playhead.agent.spill import SpillSidecar
 from playhead.agent.stream import Emit, RunStream
 from playhead.agent.subagents import TEMP, subagent
+from playhead.agent.tape_tools import with_contract
 from playhead.agent.toolbox import Toolbox
 from playhead.agent.tools import Tool, ToolContext
 from playhead.entry.message import Message, Text
@@ -240,12 +241,13 @@ class Agent:
 
     def _settings(self, *, output_type: Any, tools: Iterable[Tool | Callable[..., Any]], max_steps: int | None, reasoning_effort: str | None) -> Settings:
         spill = next((sidecar for sidecar in self.sidecars.values() if isinstance(sidecar, SpillSidecar)), None)
+        toolbox = Toolbox((*self.tools.values(), *checked_tools(tools)))
         return Settings(
-            system_prompt=self.system_prompt,
+            system_prompt=with_contract(self.system_prompt, toolbox),
             max_steps=max_steps or self.max_steps,
             strategy=self.strategy,
             budget=self.budget,
-            toolbox=Toolbox((*self.tools.values(), *checked_tools(tools))),
+            toolbox=toolbox,
             hooks=self.hooks,
             inbox=None,
             approve=self.approve,

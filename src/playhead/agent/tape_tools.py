@@ -37,6 +37,21 @@ Count = Annotated[int, Meta(ge=1, le=100, description="how many to show at most"
 Before = Annotated[int | None, "go on with what stands before this entry, as an earlier answer says"]
 
 
+CONTRACT = (
+    "Everything that is said and done here is kept on a tape, and your context is a part of it. A context that grows too long can fail. "
+    "tape_info tells how much there is. Before a new phase, or when the context has grown long, call tape_handoff with a summary of the goal, what is "
+    "done, what was decided, and what is left: you then go on from that summary. What came before stays on the tape: tape_search finds it again."
+)
+"""What a model is told that has these tools."""
+
+
+def with_contract(system_prompt: str, tools: Mapping[str, Tool]) -> str:
+    """Return a system prompt that says what a tape is for, where a model has the tools to look after it."""
+    if not {"tape.info", "tape.handoff", "tape.search"} <= set(tools):
+        return system_prompt
+    return f"{system_prompt}\n\n{CONTRACT}" if system_prompt else CONTRACT
+
+
 def tape_tools() -> tuple[Tool, ...]:
     """Return the tools with which a model reads and looks after its tape: tape.info, tape.search, tape.anchors, tape.handoff, tape.reset."""
     named: dict[str, Callable[..., Any]] = {"info": info, "search": search, "anchors": anchors, "handoff": handoff, "reset": reset}

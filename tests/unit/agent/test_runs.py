@@ -4,6 +4,7 @@ import pytest
 
 from playhead.agent.agent import Agent
 from playhead.agent.events import FinalEvent, ToolCallEvent, ToolResultEvent, UsageEvent
+from playhead.agent.tape_tools import tape_tools
 from playhead.agent.tools import ToolContext, tool
 from playhead.entry.entry import event_name
 from playhead.entry.message import Text, Thinking, assistant, user
@@ -198,5 +199,19 @@ def test_usage_adds_up_over_the_calls_of_a_run():
             events = [e async for e in stream]
             assert stream.usage == Usage(input=30, output=3)
         assert sum(isinstance(e, UsageEvent) for e in events) == 2 and sum(isinstance(e, ToolCallEvent) for e in events) == 1
+
+    run(go)
+
+
+def test_a_model_with_the_tools_of_its_tape_is_told_what_they_are_for():
+    async def go():
+        model = ScriptedModel([call("tape_handoff", name="next", summary="Half is done."), "Going on.", "Plain."])
+        agent = Agent("Be brief.", tools=[*tape_tools(), ping])
+        await turn(agent, "Begin", model)
+        told = model.requests[0].messages[0].text
+        assert told.startswith("Be brief.\n\nEverything that is said") and "tape_handoff" in told
+        assert any("Half is done." in line for line in said(model.requests[1]))
+        await turn(Agent("Be brief.", tools=[ping]), "Hi", model)
+        assert model.requests[2].messages[0].text == "Be brief."
 
     run(go)
