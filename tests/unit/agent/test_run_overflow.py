@@ -129,7 +129,7 @@ def test_what_runs_beside_a_handoff_is_not_forgotten(handed):
         for request in model.requests[1:]:
             assert is_fit(request) and [card for card, _ in answers(request)] == ["red", "blue"]
             assert len([r for m in request.messages for r in m.results]) == 3
-            assert "So far so good." in said(request)[0] and "user: Charge both" not in said(request)
+            assert "So far so good." in said(request)[1] and "user: Charge both" not in said(request)
         assert charged == ["red", "blue"]
 
     run(go)
