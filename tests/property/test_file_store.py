@@ -19,13 +19,14 @@ from playhead.store.file import reader
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.opened import answered
 from playhead.store.file.findings import Findings
-from playhead.store.file.place import Health, Place
+from playhead.store.file.place import Place
 from playhead.store.file.record.draft import Draft
 from playhead.store.file.record.lineage import Lineage
 from playhead.store.file.record.lines import body_of
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import Tail
 from playhead.store.file.store import FileTapeStore
+from playhead.store.health import Health
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import Ear
 from tests.property.test_store_machine import TAPES, StoreMachine

@@ -170,7 +170,7 @@ async def _families(args: Namespace, *, is_branch_meant: bool = False) -> AsyncI
 async def _branch(args: Namespace) -> AsyncIterator[Branch]:
     """Open the branch that the command names. Raises BranchNotFound, InvalidInput where it names none."""
     kin = kin_of(args.branch)
-    if kin.branch is None or kin.sidecar is not None:
+    if not kin.is_branch:
         raise InvalidInput(f"'{args.branch}' is no branch's name; {command('branches', Namespace(store=args.store))} shows those there are.")
     async with chosen_store(args) as store:
         if is_absent(store) or await store.branch(args.branch) is None:

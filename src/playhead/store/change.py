@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
-from playhead.store.family import kin_of
+from playhead.store.family import Kin, kin_of
 from playhead.store.protocol import Head
 
 OPEN, MERGED, SQUASHED, DISCARDED = "open", "merged", "squashed", "discarded"
@@ -65,6 +65,25 @@ class Close:
 
 
 Change = Append | Reset | Fork | Close
+
+
+def fork_names(change: Fork) -> tuple[str, Kin]:
+    """Return the label of a branch to make, and what its parent's name says.
+
+    Raises InvalidInput unless the one is the name of a branch in the family of the other, and that is no sidecar.
+    """
+    kin, parent = kin_of(change.tape), kin_of(change.parent)
+    if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
+        raise InvalidInput(f"A branch of '{change.parent}' is named by branch_name('{parent.main}', LABEL), not '{change.tape}'.")
+    return kin.branch, parent
+
+
+def fork_point(change: Fork, *, end: int) -> int:
+    """Return the id of the last entry that a branch shares with a parent that ends at `end`. Raises InvalidInput where there is no such entry."""
+    at = end if change.at is None else change.at
+    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= end:
+        raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {end}, or at 0 to share nothing, not at {at!r}.")
+    return at
 
 
 def family_of(changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> str | None:

@@ -35,6 +35,15 @@ class Kin(NamedTuple):
         """Whether it is a tape that stands for itself, neither a branch nor a sidecar."""
         return self.branch is None and self.sidecar is None
 
+    @property
+    def is_branch(self) -> bool:
+        """Whether it is a branch, and not one of its sidecars."""
+        return self.branch is not None and self.sidecar is None
+
+    def moved_to(self, new: Kin) -> str:
+        """Return the name that it has once its tape, or the branch it belongs to, has the name that `new` says."""
+        return self._replace(root=new.root, branch=self.branch if new.branch is None else new.branch).name
+
 
 def kin_of(tape: str) -> Kin:
     """Return what a tape's name says; `support/42__branch__trial__sidecar__spill` is the sidecar `spill` of the branch `trial` of `support/42`."""
@@ -54,6 +63,14 @@ def sidecar_name(tape: str, name: str) -> str:
     if kin.sidecar is not None:
         raise InvalidInput(f"'{tape}' is a sidecar itself; mount '{name}' beside '{kin.main}'.")
     return _named(kin._replace(sidecar=_checked_label(name, "sidecar")))
+
+
+def renaming(tape: str, name: str) -> tuple[Kin, Kin]:
+    """Return what both names of a renaming say. Raises InvalidInput unless both are names of tapes, or of branches of one family."""
+    old, new = kin_of(tape), kin_of(name)
+    if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
+        raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
+    return old, new
 
 
 def _named(kin: Kin) -> str:

@@ -67,16 +67,9 @@ class FileLock:
         _locks.add(self)
 
     def __enter__(self) -> FileLock:
-        while True:
-            if self._fd < 0:
-                self._fd = self._opened()
-            try:
-                _try_lock(self._fd)
-            except OSError:
-                self._wait()
-            if os.fstat(self._fd).st_nlink:
-                return self
-            self.close()
+        if not self.attempt():
+            self._wait()
+        return self
 
     def attempt(self) -> bool:
         """Take the lock where it is free, without a wait, and return whether it was; `release` lets go of it."""
@@ -130,8 +123,8 @@ class FileLock:
         while time.monotonic() < deadline:
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
-            with suppress(OSError):
-                return _try_lock(self._fd)
+            if self.attempt():
+                return
         raise busy(self.path)
 
 

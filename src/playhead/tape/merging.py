@@ -302,7 +302,7 @@ def _is_passing(conflict: Conflict, branch: str) -> bool:
 
 async def _record(store: WholeStore, branch: str) -> BranchRecord:
     kin = kin_of(branch)
-    if kin.branch is None or kin.sidecar is not None:
+    if not kin.is_branch:
         raise InvalidInput(f"'{branch}' is no branch; fork one with tape.fork().")
     record = await store.branch(branch)
     if record is None:

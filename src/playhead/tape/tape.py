@@ -51,7 +51,7 @@ class Tape(Handle):
 
     def scoped(self, name: str, context: TapeContext | None = None) -> Tape:
         """Return a handle for a tape of the same store; for the name of a branch, a `Branch`."""
-        kind = Branch if kin_of(tape_name(name)).branch is not None and kin_of(name).sidecar is None else Tape
+        kind = Branch if kin_of(tape_name(name)).is_branch else Tape
         return self._handle(kind, name, context)
 
     def with_context(self, context: TapeContext) -> Tape:
@@ -369,7 +369,7 @@ def open_tape(
 ) -> Tape:
     """Return a handle for a tape of a store, given as one or by its URL; a store opened by URL is closed with the handle."""
     tape_name(name)
-    kind = Branch if kin_of(name).branch is not None and kin_of(name).sidecar is None else Tape
+    kind = Branch if kin_of(name).is_branch else Tape
     if not isinstance(store, (str, Path)):
         return kind(store, name, context=context, counter=counter, sidecars=sidecars)
     tape = kind(open_store(str(store)), name, context=context, counter=counter, sidecars=sidecars)

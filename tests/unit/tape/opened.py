@@ -7,10 +7,13 @@ from pathlib import Path
 
 import anyio
 
+from playhead.entry.message import user
 from playhead.store.file.store import FileTapeStore
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import WholeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
+from playhead.tape.tape import Tape
+from playhead.view.context import TapeContext
 
 KINDS: dict[str, Callable[[Path], WholeStore]] = {
     "memory": lambda place: InMemoryTapeStore(),
@@ -36,6 +39,18 @@ def fresh_store() -> WholeStore:
     store = KINDS[_kind](place)
     _open.append(store)
     return store
+
+
+async def grown(*texts: str) -> Tape:
+    """Return a tape in a new store, read as a whole, with what a user said."""
+    tape = Tape(fresh_store(), "t", context=TapeContext(anchor=None))
+    await tape.append_many([user(text) for text in texts])
+    return tape
+
+
+async def said(tape: Tape) -> list[object]:
+    """Return what stands in the messages of a tape."""
+    return [entry.payload["content"] for entry in await tape.query().kinds("message").all()]
 
 
 def run(function: Callable[[], Awaitable[None]]) -> None:

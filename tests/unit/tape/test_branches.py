@@ -7,31 +7,10 @@ from playhead.entry.message import user
 from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTaken
 from playhead.store.change import DISCARDED, MERGED, OPEN
 from playhead.store.protocol import Head
-from playhead.tape.tape import Branch, Tape, copy_tape, diff, open_tape
-from playhead.view.context import TapeContext
-from tests.unit.tape.opened import fresh_store, run
+from playhead.tape.tape import Branch, copy_tape, diff, open_tape
+from tests.unit.tape.opened import fresh_store, grown, run, said
 
 pytestmark = pytest.mark.usefixtures("each_store")
-
-WHOLE = TapeContext(anchor=None)
-
-
-def fresh(**known):
-    return Tape(fresh_store(), "t", context=WHOLE, **known)
-
-
-async def said(tape):
-    return [e.payload["content"] for e in await tape.query().kinds("message").all()]
-
-
-class _Work:
-    """Drives a branch; once it is gone, so is the branch's owner."""
-
-
-async def grown(*texts):
-    tape = fresh()
-    await tape.append_many([user(text) for text in texts])
-    return tape
 
 
 def test_a_branch_shows_what_stood_when_it_was_forked_and_goes_on_by_itself():

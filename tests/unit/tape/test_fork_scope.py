@@ -4,30 +4,9 @@ import pytest
 from playhead.entry.message import assistant, user
 from playhead.errors import BranchNotFound, Conflict, InvalidInput
 from playhead.tape.tape import Tape
-from playhead.view.context import TapeContext
-from tests.unit.tape.opened import fresh_store, run
+from tests.unit.tape.opened import fresh_store, grown, run, said
 
 pytestmark = pytest.mark.usefixtures("each_store")
-
-WHOLE = TapeContext(anchor=None)
-
-
-def fresh(**known):
-    return Tape(fresh_store(), "t", context=WHOLE, **known)
-
-
-async def said(tape):
-    return [e.payload["content"] for e in await tape.query().kinds("message").all()]
-
-
-class _Work:
-    """Drives a branch; once it is gone, so is the branch's owner."""
-
-
-async def grown(*texts):
-    tape = fresh()
-    await tape.append_many([user(text) for text in texts])
-    return tape
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), BranchNotFound("t__branch__x"), KeyboardInterrupt()])

@@ -7,31 +7,14 @@ from playhead.errors import BranchClosed, Conflict, InvalidInput, KeyConflict
 from playhead.store.change import MERGED, OPEN, SQUASHED
 from playhead.store.owner import new_owner
 from playhead.store.protocol import IDEMPOTENCY_KEY
-from playhead.tape.tape import Tape, diff
-from playhead.view.context import TapeContext
-from tests.unit.tape.opened import fresh_store, run
+from playhead.tape.tape import diff
+from tests.unit.tape.opened import grown, run, said
 
 pytestmark = pytest.mark.usefixtures("each_store")
-
-WHOLE = TapeContext(anchor=None)
-
-
-def fresh(**known):
-    return Tape(fresh_store(), "t", context=WHOLE, **known)
-
-
-async def said(tape):
-    return [e.payload["content"] for e in await tape.query().kinds("message").all()]
 
 
 class _Work:
     """Drives a branch; once it is gone, so is the branch's owner."""
-
-
-async def grown(*texts):
-    tape = fresh()
-    await tape.append_many([user(text) for text in texts])
-    return tape
 
 
 def test_a_merge_appends_the_delta_and_then_one_event_that_is_in_no_context():

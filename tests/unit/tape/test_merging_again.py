@@ -8,22 +8,9 @@ from playhead.errors import InvalidInput
 from playhead.store.change import MERGED, OPEN, SQUASHED
 from playhead.tape.sidecar import TapeSidecar
 from playhead.tape.tape import Tape
-from playhead.view.context import TapeContext
-from tests.unit.tape.opened import fresh_store, run
+from tests.unit.tape.opened import fresh_store, grown, run, said
 
 pytestmark = pytest.mark.usefixtures("each_store")
-
-WHOLE = TapeContext(anchor=None)
-
-
-async def said(tape):
-    return [e.payload["content"] for e in await tape.query().kinds("message").all()]
-
-
-async def grown(*texts):
-    tape = Tape(fresh_store(), "t", context=WHOLE)
-    await tape.append_many([user(text) for text in texts])
-    return tape
 
 
 @pytest.mark.parametrize("policy", ["append", "squash", "mine"])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from playhead.entry.entry import TapeEntry, parse_date
-from playhead.errors import InvalidInput, NameTaken, TapeNotFound
+from playhead.errors import NameTaken, TapeNotFound
 from playhead.store.adapted import events
 from playhead.store.adapted.family import Family, begins_with
 from playhead.store.adapted.state import FamilyState, control_tape, within
@@ -40,13 +40,6 @@ def _without_need(records: Iterable[BranchRecord], *, only: str | None, before: 
             left.remove(record)
             gone.append(record.name)
     return gone
-
-
-def check_rename(tape: str, name: str) -> None:
-    """Raise InvalidInput unless both are names of tapes, or of branches of one family."""
-    old, new = kin_of(tape), kin_of(name)
-    if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
-        raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
 
 
 async def rename_branch(family: Family, tape: str, name: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from playhead.entry.entry import TapeEntry, placed
 from playhead.errors import BranchClosed, BranchNotFound, Conflict, InvalidInput, NameTaken
 from playhead.store.adapted.marks import check_marks, marked, marked_up_to, marks_for
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Change, Close, Fork, Reset
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Change, Close, Fork, Reset, fork_names, fork_point
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.intake import taken
 from playhead.store.protocol import Head
@@ -87,12 +87,10 @@ class Rehearsal:
         sketch.entries += [placed(entry, id=end + n) for n, entry in enumerate(fresh, 1)]
 
     def _fork(self, change: Fork) -> None:
-        check_names(change)
+        fork_names(change)
         parent = self._readable(change.parent)
         end = parent.head.id
-        at = end if change.at is None else change.at
-        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= end:
-            raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {end}, or at 0 to share nothing, not at {at!r}.")
+        at = fork_point(change, end=end)
         if change.tape in self._states:
             raise NameTaken(change.tape)
         self._states[change.tape] = OPEN
@@ -105,7 +103,7 @@ class Rehearsal:
 
     def _close(self, change: Close) -> None:
         kin = kin_of(change.tape)
-        if kin.branch is None or kin.sidecar is not None or change.outcome not in _OUTCOMES:
+        if not kin.is_branch or change.outcome not in _OUTCOMES:
             raise InvalidInput(f"A branch is closed as {', '.join(_OUTCOMES)}; '{change.tape}' cannot be closed as {change.outcome!r}.")
         self._open(change.tape).expect(change.expected_head)
         self._states[change.tape] = change.outcome
@@ -129,10 +127,3 @@ class Rehearsal:
 
     def _tape(self, tape: str) -> Sketch:
         return self._tapes.setdefault(tape, Sketch())
-
-
-def check_names(change: Fork) -> None:
-    """Raise InvalidInput unless a fork's name is that of a branch in its parent's family, and the parent is no sidecar."""
-    kin, parent = kin_of(change.tape), kin_of(change.parent)
-    if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
-        raise InvalidInput(f"A branch of '{change.parent}' is named by branch_name('{parent.main}', LABEL), not '{change.tape}'.")

@@ -13,12 +13,12 @@ from playhead.store.adapted import events
 from playhead.store.adapted.family import Family
 from playhead.store.adapted.making import make
 from playhead.store.adapted.marks import mark_of, plain, shown
-from playhead.store.adapted.moving import check_rename, collect, rename_branch, rename_family
+from playhead.store.adapted.moving import collect, rename_branch, rename_family
 from playhead.store.adapted.resume import Leftovers, takes_one_write
 from playhead.store.adapted.state import by_uids
 from playhead.store.adapted.tapes import CURSORS, FAMILIES, LEASES, UserTapes
 from playhead.store.change import Append, BranchRecord, Change, Lease, Reset, family_of
-from playhead.store.family import FAMILY, Kin, kin_of
+from playhead.store.family import FAMILY, Kin, kin_of, renaming
 from playhead.store.lease import check_fence, granted, returned
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
@@ -191,7 +191,7 @@ class AdaptedStore:
             await self._tapes.ask("rename", tape, name)
             return
         roots = sorted({self._kin(tape).root, self._kin(name).root})
-        check_rename(tape, name)
+        renaming(tape, name)
         async with AsyncExitStack() as turns:
             for root in roots:
                 await turns.enter_async_context(self._turns.turn(root))

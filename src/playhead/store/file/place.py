@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from playhead.errors import AppendOutcomeUnknown, StoreDamaged
+from playhead.errors import StoreDamaged
 from playhead.store.connection import Durability
 from playhead.store.file.disk import Disk, make_directories
 from playhead.store.file.family.shelf import Shelf
@@ -15,22 +15,11 @@ from playhead.store.file.findings import Findings
 from playhead.store.file.members import HIDDEN, family_directory
 from playhead.store.file.names import SUFFIX, may_be_plain, stem_of
 from playhead.store.file.record.codec import LineCodec
+from playhead.store.health import Health
 from playhead.store.lock import FileLock
 
 REDO = ".redo"
 """How the redo file of a family is named, behind the stem of its root."""
-
-
-@dataclass(slots=True)
-class Health:
-    """What is wrong with a store until it is opened anew, None while it is well."""
-
-    doubt: str | None = None
-
-    def check(self) -> None:
-        """Raise AppendOutcomeUnknown while there is a doubt."""
-        if self.doubt is not None:
-            raise AppendOutcomeUnknown(f"{self.doubt}; close the store, open it again, and ask by idempotency key what was kept.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

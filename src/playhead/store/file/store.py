@@ -22,7 +22,7 @@ from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.connection import Durability
 from playhead.store.failures import typed
-from playhead.store.family import kin_of
+from playhead.store.family import kin_of, renaming
 from playhead.store.file import blobs, listing, reader
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.collecting import collect
@@ -34,11 +34,12 @@ from playhead.store.file.family.making import make
 from playhead.store.file.family.opened import answered, settled
 from playhead.store.file.family.renaming import rename_branch, rename_tape
 from playhead.store.file.findings import Finding, Findings
-from playhead.store.file.place import Health, Place
+from playhead.store.file.place import Place
 from playhead.store.file.record.codec import LineCodec
 from playhead.store.file.record.lineage import Lineage
 from playhead.store.file.record.lines import body_of
 from playhead.store.file.writer import Alone, Apart, Appending, Writer
+from playhead.store.health import Health
 from playhead.store.hop import deliver
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.lease import granted
@@ -217,9 +218,7 @@ class FileTapeStore:
 
         Raises NameTaken, TapeNotFound, BranchNotFound, InvalidInput where one is a branch and the other is none.
         """
-        old, new = kin_of(tape), kin_of(name)
-        if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
-            raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
+        old, new = renaming(tape, name)
         await self._write(old.root, Apart(old.root, partial(rename_tape, self._place, old.root, new.root)) if old.branch is None else Alone(old.root, partial(rename_branch, old=old, new=new)))
 
     async def lease(self, tape: str, *, owner: str, seconds: float) -> Lease:

@@ -10,8 +10,8 @@ from datetime import datetime
 from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, parse_date
 from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTaken, TapeNotFound
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset
-from playhead.store.family import Kin, kin_of, sidecar_name
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset, fork_names, fork_point
+from playhead.store.family import Kin, kin_of, renaming, sidecar_name
 from playhead.store.memory.roll import Roll
 from playhead.store.protocol import Head
 from playhead.store.replay import replay
@@ -96,13 +96,9 @@ class Shelf:
 
     def fork(self, work: Fork) -> tuple[TapeEntry, ...]:
         """Make a branch, and one of each sidecar."""
-        kin, parent = kin_of(work.tape), kin_of(work.parent)
-        if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
-            raise InvalidInput(f"A branch of '{work.parent}' is named by branch_name('{parent.main}', LABEL), not '{work.tape}'.")
+        fork_names(work)
         roll = self.roll(work.parent)
-        at = roll.head.id if work.at is None else work.at
-        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= roll.head.id:
-            raise InvalidInput(f"'{work.parent}' is forked at one of its entries, 1 to {roll.head.id}, or at 0 to share nothing, not at {at!r}.")
+        at = fork_point(work, end=roll.head.id)
         if work.tape in self.records:
             raise NameTaken(work.tape)
         self._fork(work, work.tape, work.parent, roll, at)
@@ -120,7 +116,7 @@ class Shelf:
     def close(self, work: Close) -> tuple[TapeEntry, ...]:
         """End a branch and its sidecars."""
         kin = kin_of(work.tape)
-        if kin.branch is None or kin.sidecar is not None:
+        if not kin.is_branch:
             raise InvalidInput(f"A branch is closed, and its sidecars with it, not '{work.tape}'.")
         if work.outcome not in _OUTCOMES:
             raise InvalidInput(f"A branch ends as {', '.join(_OUTCOMES)}, not as {work.outcome!r}.")
@@ -145,15 +141,13 @@ class Shelf:
 
     def rename(self, tape: str, name: str) -> dict[str, str]:
         """Rename a tape or branch and what belongs to it; return the new names by the old ones."""
-        old, new = kin_of(tape), kin_of(name)
-        if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
-            raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
+        old, new = renaming(tape, name)
         self._record(old)
         family = self._families.get(old.root, {})
         members = [kin for kin in map(kin_of, family) if old.branch is None or kin.branch == old.branch]
         if not members:
             raise TapeNotFound(tape)
-        renamed = {tape: name, **{kin.name: _moved(kin, new) for kin in members}}
+        renamed = {tape: name, **{kin.name: kin.moved_to(new) for kin in members}}
         taken = self._families.get(new.root, {})
         if any(target in taken and (target not in self._rolls or self._rolls[target].head.id or target in self.records) for target in (taken if old.branch is None else renamed.values())):
             raise NameTaken(name)
@@ -215,10 +209,6 @@ class Shelf:
         before = self.records.get(record.name)
         self.records[record.name] = record
         self._undo.append(lambda: self.records.pop(record.name) if before is None else self.records.__setitem__(record.name, before))
-
-
-def _moved(kin: Kin, new: Kin) -> str:
-    return kin._replace(root=new.root, branch=kin.branch if new.branch is None else new.branch).name
 
 
 def _renamed(record: BranchRecord, renamed: dict[str, str]) -> BranchRecord:

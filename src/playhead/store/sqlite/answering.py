@@ -6,16 +6,18 @@ import os
 import sqlite3
 import traceback
 from collections.abc import Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from playhead.store.connection import Place, connect, connect_to_read, disconnect, log_of
 from playhead.store.failures import typed
+from playhead.store.health import Health
 from playhead.store.hop import deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
-from playhead.store.sqlite.writer import Health
 from playhead.store.statements import statements
 
+Answer = TypeVar("Answer")
 Question = Callable[[sqlite3.Connection], Any]
 
 
@@ -40,7 +42,7 @@ def serve_reads(source: Source, queue: Queue, *, path: str) -> None:
     try:
         for job in queue:
             try:
-                job.result = _answer(source, job.work)
+                job.result = steady(source, partial(_from_snapshot, question=job.work))
             except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
                 job.error = typed(exc, path=path)
                 job.error.__cause__ = None if job.error is exc else exc
@@ -50,11 +52,11 @@ def serve_reads(source: Source, queue: Queue, *, path: str) -> None:
         source.close()
 
 
-def _answer(source: Source, question: Question) -> Any:
-    """Return the answer of one snapshot, asked again where the file changed under it."""
+def steady(source: Source, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    """Return what is asked of a connection, asked again where the file changed under it. Raises what the asking raises while the file is calm."""
     while True:
         try:
-            answer = _from_snapshot(source.connection(), question)
+            answer = ask(source.connection())
         except Exception:
             if source.is_calm():
                 raise

@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, fork_names, fork_point
 from playhead.store.damage import missing
 from playhead.store.family import SIDECAR, kin_of
 from playhead.store.protocol import Head
@@ -38,7 +38,7 @@ def fork(tails: Tails, change: Fork, *, at: datetime) -> None:
 def close(tails: Tails, change: Close, *, at: datetime) -> None:
     """End a branch and its sidecars. Raises InvalidInput, BranchNotFound, BranchClosed, Conflict."""
     kin = kin_of(change.tape)
-    if kin.branch is None or kin.sidecar is not None:
+    if not kin.is_branch:
         raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
     if change.outcome not in _OUTCOMES:
         raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
@@ -83,18 +83,12 @@ def remove(tails: Tails, name: str) -> None:
 
 
 def _parent(tails: Tails, change: Fork) -> Tail | None:
-    kin, parent = kin_of(change.tape), kin_of(change.parent)
-    if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
-        raise InvalidInput(f"A branch of '{change.parent}' is named by branch_name('{parent.main}', LABEL), not '{change.tape}'.")
+    fork_names(change)
     return tails.main(change.parent)
 
 
 def _checked_id(change: Fork, parent: Tail | None) -> int:
-    end = 0 if parent is None else parent.seq
-    at = end if change.at is None else change.at
-    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= end:
-        raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {end}, or at 0 to share nothing, not at {at!r}.")
-    return at
+    return fork_point(change, end=0 if parent is None else parent.seq)
 
 
 def _forked(change: Fork, parent: str, tail: Tail, end: int, at: datetime) -> Branching:

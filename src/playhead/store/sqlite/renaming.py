@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from playhead.errors import InvalidInput, NameTaken, TapeNotFound
-from playhead.store.family import BRANCH, SIDECAR, Kin, kin_of
+from playhead.errors import NameTaken, TapeNotFound
+from playhead.store.family import BRANCH, SIDECAR, kin_of, renaming
 from playhead.store.sqlite.branching import remove
 from playhead.store.sqlite.records import between
 from playhead.store.sqlite.tails import Tails
@@ -15,12 +15,10 @@ Parents = dict[str, str | None]
 
 def rename(tails: Tails, tape: str, name: str) -> None:
     """Rename a tape and its family, or a branch and its sidecars. Raises NameTaken, TapeNotFound, BranchNotFound, InvalidInput."""
-    old, new = kin_of(tape), kin_of(name)
-    if old.sidecar is not None or new.sidecar is not None or (old.branch is None) != (new.branch is None) or (old.branch is not None and old.root != new.root):
-        raise InvalidInput(f"A tape is renamed to a tape's name, a branch to one of its own family, a sidecar not at all: not '{tape}' to '{name}'.")
+    old, new = renaming(tape, name)
     tails.main(tape)
     family = _family(tails, old.root)
-    renamed = {kin.name: _moved(kin, new) for kin in map(kin_of, family) if old.branch is None or kin.branch == old.branch}
+    renamed = {kin.name: kin.moved_to(new) for kin in map(kin_of, family) if old.branch is None or kin.branch == old.branch}
     if not _holds_something(tails, family):
         raise TapeNotFound(tape)
     there = _family(tails, new.root)
@@ -58,7 +56,3 @@ def _holds_something(tails: Tails, family: Parents) -> bool:
 def _is_taken(tails: Tails, name: str, there: Parents) -> bool:
     tail = tails.tail(name)
     return there[name] is not None or (tail is not None and tail.seq > 0)
-
-
-def _moved(kin: Kin, new: Kin) -> str:
-    return kin._replace(root=new.root, branch=kin.branch if new.branch is None else new.branch).name

@@ -22,6 +22,7 @@ from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.connection import Durability, Network, Place
+from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
 from playhead.store.presence import OpenFile
@@ -34,7 +35,7 @@ from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
 from playhead.store.sqlite.renaming import rename
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.work import Act, Work, appended, changed
-from playhead.store.sqlite.writer import Health, Writer
+from playhead.store.sqlite.writer import Writer
 from playhead.store.turns import Turns
 
 Result = TypeVar("Result")

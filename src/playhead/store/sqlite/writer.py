@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
 
-from playhead.errors import AppendOutcomeUnknown, InvalidInput, PlayheadError, StoreError
+from playhead.errors import InvalidInput, PlayheadError, StoreError
 from playhead.store.connection import Place, connect, disconnect
 from playhead.store.failures import typed
+from playhead.store.health import Health
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
@@ -33,18 +33,6 @@ _SURELY_UNDONE = (
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
 )
-
-
-@dataclass(slots=True)
-class Health:
-    """What is wrong with a store until it is opened anew, None while it is well."""
-
-    doubt: str | None = None
-
-    def check(self) -> None:
-        """Raise AppendOutcomeUnknown while there is a doubt."""
-        if self.doubt is not None:
-            raise AppendOutcomeUnknown(f"{self.doubt}; close the store, open it again, and ask by idempotency key what was kept.")
 
 
 class Writer:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import OPEN, Fork
-from playhead.store.family import Kin, kin_of
+from playhead.errors import NameTaken
+from playhead.store.change import OPEN, Fork, fork_names, fork_point
+from playhead.store.family import Kin
 from playhead.store.file.family.elders import Elders
 from playhead.store.file.family.family import Family
 from playhead.store.file.family.intake import Intake
@@ -25,15 +25,11 @@ from playhead.store.protocol import Head
 
 def fork(revision: Revision, work: Intake, change: Fork) -> None:
     """Add a new branch to a revision. Raises InvalidInput, BranchNotFound, NameTaken."""
-    kin, parent = work.kin, kin_of(change.parent)
-    if kin.branch is None or kin.sidecar is not None or parent.sidecar is not None or kin.root != parent.root:
-        raise InvalidInput(f"A branch of '{change.parent}' is named by branch_name('{parent.main}', LABEL), not '{change.tape}'.")
+    kin, (label, parent) = work.kin, fork_names(change)
     forking = Forking(revision)
     head = revision.head(parent)
-    at = head.id if change.at is None else change.at
-    if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= head.id:
-        raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {head.id}, or at 0 to share nothing, not at {at!r}.")
-    if kin in revision.sheets or not _is_free(revision.household.family, kin.branch):
+    at = fork_point(change, end=head.id)
+    if kin in revision.sheets or not _is_free(revision.household.family, label):
         raise NameTaken(change.tape)
     _name_family(revision)
     cuts = forking.cuts(parent, None if change.at is None else Head(head.generation, at))

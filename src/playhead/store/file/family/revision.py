@@ -54,7 +54,7 @@ class Revision:
 
     def close(self, work: Intake, change: Close) -> None:
         """End a branch. Raises Conflict, BranchNotFound, BranchClosed, InvalidInput."""
-        if work.kin.branch is None or work.kin.sidecar is not None or change.outcome not in _OUTCOMES:
+        if not work.kin.is_branch or change.outcome not in _OUTCOMES:
             raise InvalidInput(f"A branch is closed as {', '.join(_OUTCOMES)}, its sidecars with it: not '{change.tape}' as {change.outcome!r}.")
         sheet = self.writable(work.kin)
         sheet.draft.expect(change.expected_head)

@@ -21,13 +21,14 @@ from playhead.store.file.family.redo import change, discard_drafts, write_draft
 from playhead.store.file.findings import Findings
 from playhead.store.file.members import FAMILY, HIDDEN, generation_kept, is_member, member_in
 from playhead.store.file.names import SUFFIX
-from playhead.store.file.place import Health, Place
+from playhead.store.file.place import Place
 from playhead.store.file.record.header import dump_end
 from playhead.store.file.record.lines import BadLine, Body, Line, dump, is_anchor, is_checked, load, marks
 from playhead.store.file.record.older import read_older
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import is_end, is_finished
 from playhead.store.file.upkeep.beginning import Beginning, beginning_of
+from playhead.store.health import Health
 from playhead.store.loss import LOST, Loss, SalvageReport
 from playhead.store.protocol import EMPTY, Head
 

@@ -94,7 +94,7 @@ def _name_faults(row: Named, kin: Kin, catalogue: Catalogue) -> list[str]:
 
 def _record_faults(row: Named, kin: Kin, catalogue: Catalogue) -> list[str]:
     """Return what is wrong with where it was forked from; a sidecar that was begun in a branch was not."""
-    is_branch, forked = kin.branch is not None and kin.sidecar is None, row.parent is not None
+    is_branch, forked = kin.is_branch, row.parent is not None
     if is_branch != (row.branch_no is not None):
         return ["it is a branch without a number among the branches" if is_branch else "it has a number among the branches, but is none"]
     if not forked:

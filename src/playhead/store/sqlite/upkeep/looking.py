@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from playhead.store.connection import Place
-from playhead.store.sqlite.answering import Watched
+from playhead.store.sqlite.answering import Watched, steady
 
 Answer = TypeVar("Answer")
 
@@ -19,14 +19,6 @@ def looked_at(place: Place, look: Callable[[sqlite3.Connection], Answer]) -> Ans
     """
     source = Watched(place)
     try:
-        while True:
-            try:
-                answer = look(source.connection())
-            except Exception:
-                if source.is_calm():
-                    raise
-                continue
-            if source.is_calm():
-                return answer
+        return steady(source, look)
     finally:
         source.close()

@@ -125,7 +125,7 @@ def _names(rows: Iterable[Named], numbers: dict[int, Numbered]) -> dict[str, Nam
 def _ordered(row: Named, kin: Kin, found: dict[str, Named], numbers: dict[int, Numbered]) -> Named:
     """Return a name's row without contradictions."""
     own, root = numbers[row.tape_no], found[kin.root]
-    is_branch = kin.branch is not None and kin.sidecar is None
+    is_branch = kin.is_branch
     row = row._replace(
         root_no=root.root_no if _is_number(root.root_no) else root.tape_no,
         listed=int(kin.is_root),
