@@ -59,6 +59,12 @@ def _beyond_ascii() -> re.Pattern[str]:
     return re.compile("[\u0080-\u024f]{3,}")
 
 
+@cache
+def _behind_breaks() -> re.Pattern[str]:
+    """Match the place between line breaks and slashes behind them, as where a comment begins: they are tokens of their own."""
+    return re.compile(r"(?<=[\r\n])(?=/)")
+
+
 def split(text: str) -> Iterator[list[str]]:
     """Yield the pieces of a text, block by block; joined they are the text."""
     pieces = _splitter(is_ascii=text.isascii())
@@ -246,6 +252,9 @@ def _common_letters() -> frozenset[str]:
 
 def _marks(piece: str) -> int:
     """Price punctuation, symbols and pictures; the space before and the line breaks behind mostly come with them."""
+    parts = _behind_breaks().split(piece)
+    if len(parts) > 1:
+        return sum(map(price, parts))
     body = piece.strip(" \r\n")
     runs = [(mark, len(list(same))) for mark, same in groupby(body)]
     if not body.isascii():
