@@ -7,6 +7,10 @@
     │   ├── TapeNotScoped                              a handle without a name was used like a tape
     │   ├── ReadOnly                                   a handle that only reads was asked to write
     │   ├── InvalidModelSpec                           a model is not named as PROVIDER:MODEL
+    │   ├── InvalidOption                              an option is unknown, gone, or not built yet
+    │   ├── NoCompressionModel                         a summary is due and nobody is named to write it
+    │   ├── BodyNotWhole                               a part of a long message was to be changed alone
+    │   ├── ManagerClosed                              a manager was used after its close
     │   ├── BadPlugin                                  a plug-in cannot be loaded, or gives what it may not
     │   └── InvalidTool                                a function that a model could not call
     ├── NotFound                     not_found         something named does not exist
@@ -14,6 +18,8 @@
     │   ├── AnchorNotFound                             no anchor of that name
     │   ├── TapeNotFound                               no tape of that name
     │   ├── BranchNotFound                             no branch of that name
+    │   ├── MessageNotFound                            no message of that id
+    │   ├── SummaryNotFound                            no summary of that id
     │   ├── BlobNotFound                               no bytes of that digest
     │   └── FileMissing                                no file at that path
     ├── Conflict                     conflict          the tape moved, or a key was used for something else
@@ -48,6 +54,7 @@
 """
 
 from playhead.errors.agent import BadPlugin, InvalidTool, StepLimitReached, ToolFailed
+from playhead.errors.fold import BodyNotWhole, InvalidOption, ManagerClosed, MessageNotFound, NoCompressionModel, SummaryNotFound
 from playhead.errors.model import BadReply, ContextLimitExceeded, ModelError, ModelRefused, ModelRejected, ModelUnavailable, OutputMismatch, ProviderNotFoundError
 from playhead.errors.store import (
     AnchorNotFound,
@@ -93,6 +100,7 @@ __all__ = [
     "BadPlugin",
     "BadReply",
     "BlobNotFound",
+    "BodyNotWhole",
     "BranchClosed",
     "BranchNotFound",
     "Conflict",
@@ -101,11 +109,14 @@ __all__ = [
     "InvalidDate",
     "InvalidInput",
     "InvalidModelSpec",
+    "InvalidOption",
     "InvalidPlan",
     "InvalidTool",
     "KeyConflict",
     "LeaseHeld",
     "LeaseLost",
+    "ManagerClosed",
+    "MessageNotFound",
     "MissingExtra",
     "ModelError",
     "ModelRefused",
@@ -113,6 +124,7 @@ __all__ = [
     "ModelUnavailable",
     "NameTaken",
     "NoAnchors",
+    "NoCompressionModel",
     "NotFound",
     "NothingToSend",
     "OutputMismatch",
@@ -127,6 +139,7 @@ __all__ = [
     "StoreError",
     "StoreOutdated",
     "StoreUnavailable",
+    "SummaryNotFound",
     "TapeNotFound",
     "TapeNotScoped",
     "ToolFailed",

@@ -1,0 +1,1 @@
+"""Ways to choose how deep each part of the past is folded."""
