@@ -117,7 +117,7 @@ def test_the_reason_shows_on_focus_and_all_is_reached_by_keyboard(written):
     return [look(part, '::after').content !== '', frame.contentWindow.getComputedStyle(part, '::after').content, stops.length];
     """
     shown, tip, stops = answer(written(compiled(talk(8), strategy=AllForms())), script)
-    assert shown and tip.startswith('"summary: folded; entries 1–2')
+    assert shown and tip.startswith('"summary: folded; L1-0001; entries 1–2')
     assert stops >= 4 + 3 + 4 + 1 + 3
 
 

@@ -17,6 +17,9 @@ from playhead.errors import InvalidDate, InvalidInput
 MESSAGE, SYSTEM, ANCHOR, TOOL_CALL, TOOL_RESULT, ERROR, EVENT = KINDS = ("message", "system", "anchor", "tool_call", "tool_result", "error", "event")
 """The built-in kinds; any other text is a kind as well."""
 
+AMEND = "amend"
+"""The kind of an entry that changes what views show of an earlier one: `{"target": uid, "content": ...}` or `{"target": uid, "removed": true}`."""
+
 
 @dataclass(frozen=True, slots=True)
 class TapeEntry:

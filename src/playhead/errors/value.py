@@ -58,27 +58,33 @@ class SelectorError(Kinded):
         super().__init__(f"Selector '{name}' {why}.", name=name)
 
 
+ADVICE = "raise max_tokens, lower the reserve, or hand off to a new phase"
+
+
 class OverBudgetError(Kinded):
     """What must be shown does not fit; raise the budget, lower the reserve, or hand off to a new phase.
 
     `needed` and `room` are tokens; `what` names the thing that cannot fit. `room` is what `taken` leaves of the budget:
     tokens by what takes them (the reserve for the response, injections, the provider's frame). `diagnostics` says more where a strategy
-    folds: tokens of head, middle and tail, the least it could come to, the pins that hold raw messages.
+    folds: tokens of head, middle and tail, the least it could come to, the pins that hold raw messages. `advice` says what helps.
     """
 
     KIND = "over_budget"
 
-    def __init__(self, *, needed: int, room: int, what: str, budget: int | None = None, taken: Mapping[str, int] | None = None, diagnostics: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, *, needed: int, room: int, what: str, budget: int | None = None, taken: Mapping[str, int] | None = None, diagnostics: Mapping[str, object] | None = None, advice: str = ADVICE
+    ) -> None:
         self.needed = needed
         self.room = room
         self.what = what
         self.budget = budget
         self.taken = {name: tokens for name, tokens in (taken or {}).items() if tokens}
         self.diagnostics = dict(diagnostics or {})
+        self.advice = advice
         less = ", ".join(f"{tokens:,} for the {name}" for name, tokens in self.taken.items())
         leaves = f"the budget leaves {room:,}" if budget is None else f"the budget of {budget:,} leaves {room:,}{f' after {less}' if less else ''}"
         verb = "need" if what.endswith("s") else "needs"
-        told = f"{what} {verb} {needed:,} tokens but {leaves}; raise max_tokens, lower the reserve, or hand off to a new phase."
+        told = f"{what} {verb} {needed:,} tokens but {leaves}; {advice}."
         super().__init__(told, needed=needed, room=room, what=what, budget=budget, taken=self.taken, **({"diagnostics": self.diagnostics} if self.diagnostics else {}))
 
 

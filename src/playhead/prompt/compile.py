@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from playhead import clock
@@ -13,13 +14,16 @@ from playhead.prompt.prompt import Prompt, flattened
 from playhead.prompt.render import has_user_message, messages_of
 from playhead.prompt.stats import overhead_tokens, stats_of
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
-from playhead.prompt.strategy import Need, Strategy, need_of
+from playhead.prompt.strategy import Need, Remembers, Reread, Strategy, need_of
 from playhead.tape.tape import Tape
 from playhead.view.plan import Plan, Units
 from playhead.view.tokens import Counter, message_tokens
 
 WRAPPING = 24
 """Tokens kept free for the few words a provider's form may add: a first user turn, a label."""
+
+MOST_READS = 4
+"""How often a strategy may ask for something else to be loaded before it has to plan."""
 
 
 async def compile(
@@ -47,17 +51,19 @@ async def compile(
     joined = checked_injections(injections)
     injected = sum(message_tokens(i.message, counter=tape.counter) for i in joined)
     overhead = overhead_tokens(request_overhead, counter=tape.counter)
-    over_budget = None
+    over_budget, recalled = None, None
     try:
-        plan = await _planned(tape, strategy, budget, injected)
+        left = budget_beside(budget, injected)
+        recalled = await _recalled(tape, strategy, left)
+        plan = await _planned(tape, strategy, left, recalled)
     except OverBudgetError as exc:
         over_budget = _with_facts(exc, budget, injected)
         if not dry_run:
             raise over_budget from exc
         units = await tape.read(tail_tokens=budget.room)
         plan = units.plan([("omitted", over_budget.message)] * len(units), unread=over_budget.message)
-    if not dry_run and plan.state is not None:
-        tape.states[strategy_name(strategy)] = plan.state
+    if not dry_run and plan.state is not None and plan.state is not recalled:
+        await _kept(tape, strategy, plan.state)
     return Prompt(
         messages=messages_of(plan, joined),
         system_injections=flattened(at(joined, "system")),
@@ -81,25 +87,53 @@ def _placed_tokens(plan: Plan, injections: tuple[Injection, ...], counter: Count
     return sum(message_tokens(i.message, counter=counter) for i in injections if has_user or i.position != "before_user")
 
 
-async def _planned(tape: Tape, strategy: Strategy, budget: Budget, injected: int) -> Plan:
-    """Load what the strategy needs and let it plan for the room beside the injections."""
-    left, state = budget_beside(budget, injected), tape.states.get(strategy_name(strategy))
-    need = _needed(strategy, budget=left, state=state)
-    units = await tape.read(tail_tokens=need.tail_tokens, head_tokens=need.head_tokens)
-    return planned(units, strategy=strategy, budget=left, state=state)
+async def _recalled(tape: Tape, strategy: Strategy, budget: Budget) -> object:
+    """Return what a strategy remembers of a tape."""
+    if not isinstance(strategy, Remembers):
+        return tape.states.get(strategy_name(strategy))
+    with _told_as(strategy, " in recall(...)"):
+        return await strategy.recall(tape, budget=budget)
+
+
+async def _kept(tape: Tape, strategy: Strategy, state: object) -> None:
+    """Keep what a strategy wants to be told at the next compile."""
+    if not isinstance(strategy, Remembers):
+        tape.states[strategy_name(strategy)] = state
+        return
+    with _told_as(strategy, " in keep(...)"):
+        await strategy.keep(tape, state)
+
+
+async def _planned(tape: Tape, strategy: Strategy, budget: Budget, state: object) -> Plan:
+    """Load what the strategy needs and let it plan for a budget."""
+    need = _needed(strategy, budget=budget, state=state)
+    for _ in range(MOST_READS):
+        units = await tape.read(tail_tokens=need.tail_tokens, head_tokens=need.head_tokens, folded=need.folded)
+        plan = planned(units, strategy=strategy, budget=budget, state=state)
+        if not isinstance(plan, Reread):
+            return plan
+        need, state = plan.need, plan.state
+    raise InvalidPlan(f"Strategy {strategy_name(strategy)} was given what it asked for {MOST_READS} times and asks for more; it has to plan with what it has.")
 
 
 def _needed(strategy: Strategy, *, budget: Budget, state: object) -> Need:
     """Return what a strategy wants loaded. Raises InvalidPlan where it fails to say."""
-    try:
+    with _told_as(strategy, " in need(...)"):
         need = need_of(strategy, budget=budget, state=state)
-    except PlayheadError:
-        raise
-    except Exception as exc:
-        raise InvalidPlan(f"Strategy {strategy_name(strategy)} failed in need(...) with {type(exc).__name__}: {exc}") from exc
     if not isinstance(need, Need):
         raise InvalidPlan(f"Strategy {strategy_name(strategy)} needs {type(need).__name__}; its need(...) returns a Need.")
     return need
+
+
+@contextmanager
+def _told_as(strategy: Strategy, where: str = "") -> Iterator[None]:
+    """Raise what a strategy fails with as an InvalidPlan that names it; errors of ours pass as they are."""
+    try:
+        yield
+    except PlayheadError:
+        raise
+    except Exception as exc:
+        raise InvalidPlan(f"Strategy {strategy_name(strategy)} failed{where} with {type(exc).__name__}: {exc}") from exc
 
 
 def budget_beside(budget: Budget, injected: int) -> Budget:
@@ -125,23 +159,27 @@ def _with_facts(error: OverBudgetError, budget: Budget, injected: int) -> OverBu
     """Return the error with the budget as its user set it, and with what takes how much of it."""
     is_injections = error.room == budget.room
     taken = {"response": budget.reserve_for_response, "injections": 0 if is_injections else _rounded(injected, budget), "provider's frame": 0 if is_injections else wrapping(budget)}
-    return OverBudgetError(needed=error.needed, room=error.room, what=error.what, budget=budget.max_tokens, taken=taken)
+    return OverBudgetError(needed=error.needed, room=error.room, what=error.what, budget=budget.max_tokens, taken=taken, diagnostics=_of_budget(error.diagnostics, budget), advice=error.advice)
 
 
-def planned(units: Units, *, strategy: Strategy, budget: Budget, state: object = None) -> Plan:
-    """Return the strategy's plan for loaded units, proved: nothing lost, repeated or reordered, and it fits."""
-    try:
+def _of_budget(diagnostics: Mapping[str, object], budget: Budget) -> Mapping[str, object]:
+    """Return diagnostics that speak of the budget as its user set it."""
+    return {**diagnostics, "configured_budget": budget.max_tokens} if "configured_budget" in diagnostics else diagnostics
+
+
+def planned(units: Units, *, strategy: Strategy, budget: Budget, state: object = None) -> Plan | Reread:
+    """Return the strategy's plan for loaded units, proved: nothing lost, repeated or reordered, and it fits. Or what it wants loaded instead."""
+    with _told_as(strategy):
         plan = strategy.plan(units, budget=budget, state=state)
-    except PlayheadError:
-        raise
-    except Exception as exc:
-        raise InvalidPlan(f"Strategy {strategy_name(strategy)} failed with {type(exc).__name__}: {exc}") from exc
+    if isinstance(plan, Reread):
+        return plan
     if not isinstance(plan, Plan):
         raise InvalidPlan(f"Strategy {strategy_name(strategy)} returned {type(plan).__name__}, not a Plan; build it with units.keep(...) or units.plan(...).")
     if plan.units is not units:
         raise InvalidPlan(f"Strategy {strategy_name(strategy)} planned other units than it was given.")
-    plan.check(budget.room)
-    if len(units) > units.lead and not any(span.is_shown and units[-1] in span.units for span in plan.spans[-1:]) and not getattr(strategy, "may_hide_newest", False):
+    wall = getattr(strategy, "wall", None)
+    plan.check(wall(budget) if callable(wall) else budget.room)
+    if len(units) > units.lead and not (plan.spans and plan.spans[-1].is_shown) and not getattr(strategy, "may_hide_newest", False):
         raise InvalidPlan(f"Strategy {strategy_name(strategy)} leaves out the newest unit; show it, or set may_hide_newest = True on the strategy.")
     return plan
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,8 @@ HEADINGS = ("form", "entries", "count", "tokens", "reason")
 class Row:
     """One line of an explanation: a span of the plan, an injection, or entries of one kind that show nothing.
 
-    `first` and `last` are entry ids (0 for what is no entry), `tokens` is None where nothing was read or priced.
+    `first` and `last` are entry ids (0 for what is no entry), `tokens` is None where nothing was read or priced. `node`
+    and `level` are the summary that tells a span.
     """
 
     form: Form | str
@@ -28,6 +30,8 @@ class Row:
     count: int
     tokens: int | None
     reason: str
+    node: str | None = None
+    level: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ class Explanation(Sequence[Row]):
     def _why(self, entry: int) -> str:
         for span in self.plan.spans:
             if any(entry in u.ids for u in span.units):
-                return f"{span.form}: {span.reason}; {span.how}" if span.how else f"{span.form}: {span.reason}"
+                return _why(span)
         for hidden in self.plan.units.hidden:
             if hidden.id == entry:
                 return f"not shown: {hidden.reason}"
@@ -68,7 +72,7 @@ class Explanation(Sequence[Row]):
             return f"{noted.form}: its state is the note left at {before.name}"
         for span in self.plan.spans:
             if not span.units and span.first <= entry <= span.last:
-                return f"{span.form}: {span.reason}"
+                return _why(span)
         return "not in the view"
 
     def __str__(self) -> str:
@@ -94,7 +98,7 @@ def merged(rows: Iterable[Row]) -> list[Row]:
     joined: list[Row] = []
     for row in rows:
         last = joined[-1] if joined else None
-        if last and last.count and row.count and (last.form, last.reason) == (row.form, row.reason):
+        if last and last.count and row.count and (last.form, last.reason, last.node) == (row.form, row.reason, row.node):
             tokens = None if last.tokens is None or row.tokens is None else last.tokens + row.tokens
             joined[-1] = replace(last, first=last.first or row.first, last=row.last or last.last, count=last.count + row.count, tokens=tokens)
         else:
@@ -108,11 +112,16 @@ def holds_note(units: Iterable[Unit]) -> bool:
 
 
 def _row(span: Span) -> Row:
-    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=_reason(span))
+    return Row(form=span.form, first=span.first, last=span.last, count=span.count, tokens=span.tokens, reason=told_reason(span.reason, span.node or span.how), node=span.node, level=span.level)
 
 
-def _reason(span: Span) -> str:
-    return f"{span.reason}; {span.how}" if span.how else span.reason
+def _why(span: Span) -> str:
+    return f"{span.form}: {told_reason(span.reason, span.node or span.how)}"
+
+
+def told_reason(reason: str, by: str | None) -> str:
+    """Return a reason with the summary or the trimming that a span is told by, unless the reason names it already."""
+    return reason if by is None or re.search(rf"(?<![\w-]){re.escape(by)}(?![\w-])", reason) else f"{reason}; {by}"
 
 
 def hidden_rows(hidden: Sequence[Hidden]) -> tuple[Row, ...]:
@@ -132,7 +141,7 @@ def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
 def told_entries(row: Row, spans: Sequence[Span]) -> str:
     """Return which entries a row tells of: `7`, `7-12`; `in 7-12` where they lie scattered among others, `note` for a note, "" for none."""
     if not row.first:
-        return "note" if any((s.form, s.first, _reason(s)) == (row.form, 0, row.reason) and holds_note(s.units) for s in spans) else ""
+        return "note" if any((s.form, s.first, told_reason(s.reason, s.node or s.how)) == (row.form, 0, row.reason) and holds_note(s.units) for s in spans) else ""
     if row.first == row.last:
         return str(row.first)
     scattered = row.form == HIDDEN and row.count <= row.last - row.first

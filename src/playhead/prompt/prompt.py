@@ -13,6 +13,7 @@ from playhead.errors import OverBudgetError
 from playhead.prompt.budget import Budget
 from playhead.prompt.diff import PromptDiff, diff
 from playhead.prompt.explain import Explanation, Row, explain
+from playhead.prompt.folding.makeup import RenderStats
 from playhead.prompt.injection import Injection
 from playhead.prompt.render import Source, has_user_message, rendered
 from playhead.prompt.stats import Stats
@@ -39,7 +40,7 @@ class Prompt:
     """What the model sees: messages in order, compiled from a tape within a budget.
 
     `system_injections` are parts for the system prompt; `to` puts them there. `over_budget` is set only by a
-    dry run.
+    dry run, `render_stats` only by a ContextManager: how much is raw, how much is told by summaries.
     """
 
     messages: tuple[Message, ...]
@@ -53,6 +54,7 @@ class Prompt:
     counter: Counter
     injections: tuple[Injection, ...] = ()
     over_budget: OverBudgetError | None = None
+    render_stats: RenderStats | None = None
 
     def __repr__(self) -> str:
         return f"Prompt(tape={self.tape!r}, strategy={self.strategy!r}, messages={len(self.messages)}, tokens={self.stats.total} of {self.budget.room})"

@@ -14,10 +14,13 @@ from playhead.store.query import TapeQuery
 from playhead.tape import summary
 from playhead.tape.sidecar import Mounts
 from playhead.tape.summary import AnchorSummary, TapeInfo
+from playhead.view.amends import Amends
+from playhead.view.bodies import messages
 from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
 from playhead.view.plan import Units
 from playhead.view.reader import TapeReader
 from playhead.view.tokens import Counter, default_counter
+from playhead.view.units import Unit
 
 
 class Handle:
@@ -84,15 +87,35 @@ class Handle:
         """Return what the tape holds; costs the same for any length."""
         return await summary.summarised(self.store, self.query())
 
-    async def read(self, *, tail_tokens: int | None = None, head_tokens: int = 0) -> Units:
-        """Load the view as units, priced: its tail up to `tail_tokens` (None: all), its first `head_tokens`, its lead."""
-        return await self._scoped_reader().read(self.context, counter=self.counter, tail_tokens=tail_tokens, head_tokens=head_tokens, at=self._at)
+    async def read(self, *, tail_tokens: int | None = None, head_tokens: int = 0, folded: Iterable[tuple[int, int]] = ()) -> Units:
+        """Load the view as units, priced: its tail up to `tail_tokens` (None: all), its first `head_tokens`, its lead.
+
+        `folded` are runs of entries, first and last id, that need not be loaded: those inside the view become gaps. A selector of
+        the user's own is given the whole view all the same.
+        """
+        return await self._scoped_reader().read(self.context, counter=self.counter, tail_tokens=tail_tokens, head_tokens=head_tokens, folded=folded, at=self._at)
+
+    async def read_range(self, first: int, last: int) -> tuple[Unit, ...]:
+        """Load the units of the entries `first` to `last` as the context shows them, also where its view starts behind them.
+
+        Ready-made selectors see these units alone; of what a selector of the user's own makes of the whole view, the units whose
+        entries all lie there are returned.
+        """
+        return await self._scoped_reader().read_range(self.context, counter=self.counter, first=first, last=last, at=self._at)
+
+    async def amends(self) -> Amends:
+        """Return which entries change earlier ones, as the tape is now, also for a handle of the past; costs what came since the last look."""
+        return await self._scoped_reader().amends()
+
+    async def boundary(self) -> TapeEntry | None:
+        """Return the anchor that reading starts behind, None where the view starts with the tape. Raises AnchorNotFound."""
+        return await self._scoped_reader().boundary(self.context, at=self._at)
 
     async def read_messages(self) -> list[Message]:
         """Return the messages of the view. Raises NoAnchors where it starts behind the newest anchor and there is none."""
-        if self.context.anchor is LAST_ANCHOR and await self._scoped_reader().boundary(self.context, at=self._at) is None:
+        if self.context.anchor is LAST_ANCHOR and await self.boundary() is None:
             raise NoAnchors
-        return [m for unit in await self.read() for m in unit.messages]
+        return list(messages(await self.read()))
 
     def _scoped_reader(self) -> TapeReader:
         if self._reader is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
@@ -46,12 +46,13 @@ class TapeContext:
     state: dict[str, Any] = field(default_factory=dict)
 
 
-def default_tape_context(*, anchor: AnchorChoice = LAST_ANCHOR, anchor_state: bool = True, state: dict[str, Any] | None = None) -> TapeContext:
+def default_tape_context(*, anchor: AnchorChoice = LAST_ANCHOR, anchor_state: bool = True, state: dict[str, Any] | None = None, agent: str | None = None) -> TapeContext:
     """Return the full reading: messages, tool calls with their results, anchors; behind the newest anchor, or `anchor`.
 
-    With `anchor_state` the state of the anchor that reading starts behind comes first, as a note from a user.
+    With `anchor_state` the state of the anchor that reading starts behind comes first, as a note from a user. `agent` is who reads a
+    tape that several agents speak on: to it the others, by the names of their messages, are users.
     """
-    return TapeContext(anchor=anchor, select=DEFAULT if anchor_state else Projection(name=DEFAULT.name, shown=DEFAULT.shown), state={} if state is None else state)
+    return TapeContext(anchor=anchor, select=replace(DEFAULT, anchor_state=anchor_state, agent=agent), state={} if state is None else state)
 
 
 def projection_of(context: TapeContext) -> Projection | None:

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
 from playhead.errors import InvalidInput
+from playhead.view.bodies import messages
 from playhead.view.projection import DEFAULT, Projection
 from playhead.view.tokens import Counter, default_counter
 from playhead.view.units import Hidden, Unit
@@ -67,7 +68,7 @@ class Pipe:
         """Return the messages of entries."""
         counter = default_counter()
         units = self.projection.build(entries, counter=counter).units
-        return [m for unit in self.apply_from_start(units, counter=counter).units for m in unit.messages]
+        return list(messages(self.apply_from_start(units, lead=leading(units), counter=counter).units))
 
     def apply(self, units: Sequence[Unit], *, counter: Counter) -> Selected:
         """Return what all steps leave of the newest units of a view."""
@@ -77,9 +78,8 @@ class Pipe:
             left = Selected(units=done.units, hidden=(*left.hidden, *done.hidden), until=left.until or done.until)
         return replace(left, hidden=tuple(sorted(left.hidden, key=lambda h: h.id)))
 
-    def apply_from_start(self, units: Sequence[Unit], *, counter: Counter) -> Selected:
-        """Return what all steps leave of a whole view: the system messages that it opens with belong to no turn, and are given to the steps apart."""
-        lead = leading(units)
+    def apply_from_start(self, units: Sequence[Unit], *, lead: int, counter: Counter) -> Selected:
+        """Return what all steps leave of a view from its start: the `lead` system messages that it opens with belong to no turn, and are given to the steps apart."""
         opening, rest = self.apply(units[:lead], counter=counter), self.apply(units[lead:], counter=counter)
         return Selected(units=(*opening.units, *rest.units), hidden=(*opening.hidden, *rest.hidden), until=rest.until)
 

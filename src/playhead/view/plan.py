@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Literal, get_args, overload
 
 from playhead.entry.message import Message
 from playhead.errors import InvalidPlan, OverBudgetError
-from playhead.view.tokens import Counter, default_counter, message_tokens
-from playhead.view.units import Before, Gap, Hidden, Unit, pairing_fault
+from playhead.view.prices import MessagePrices
+from playhead.view.tokens import Counter, default_counter
+from playhead.view.units import Before, Gap, Hidden, Unit
 
 Form = Literal["raw", "summary", "trimmed", "omitted"]
 FORMS: tuple[str, ...] = get_args(Form)
@@ -17,11 +19,13 @@ FORMS: tuple[str, ...] = get_args(Form)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A run of adjacent units (or of entries that were not read) with one form and one reason.
+    """A run of adjacent units (or of entries that were not loaded) with one form and one reason.
 
     `first` and `last` are entry ids, `count` entries; `tokens` is what the run costs as it is told, for an omitted
     one what showing it would have cost, None where nothing was read. `messages` is what is shown in place of the
-    units where a strategy tells them in other words; `node` and `level` name the summary, `how` the trimming.
+    units where a strategy tells them in other words, with the uid of the summary among their sources; `node` is what
+    the summary is called (`L1-3`), `level` its level, `how` the trimming. Entries that were not loaded are omitted, or
+    told by a summary; no span stands over some of them and over units as well.
     """
 
     form: Form
@@ -63,19 +67,20 @@ class Units(Sequence[Unit]):
     """What was loaded of a view, in order, and what is known of the rest.
 
     `lead` is how many units at the front belong to the whole view rather than to a moment in it: the boundary
-    anchor's note and the system messages it opens with. `hidden` are entries that show nothing, `unread` the run
-    of entries that was not loaded, `before` what lies in front of the view; the view ends at entry `end` of `generation`;
-    `counter` priced it. A slice is a tuple of units.
+    anchor's note and the system messages it opens with. `hidden` are entries that show nothing, `gaps` the runs
+    of entries that were not loaded, in order, `before` what lies in front of the view; the view ends at entry `end` of
+    `generation`; `counter` priced it, `prices` remembers what else it priced. A slice is a tuple of units.
     """
 
     units: tuple[Unit, ...]
     lead: int = 0
     hidden: tuple[Hidden, ...] = ()
-    unread: Gap | None = None
+    gaps: tuple[Gap, ...] = ()
     before: Before | None = None
     generation: int = 0
     end: int = 0
     counter: Counter | None = field(default=None, compare=False, repr=False)
+    prices: MessagePrices = field(default_factory=MessagePrices, compare=False, repr=False)
 
     @overload
     def __getitem__(self, index: int) -> Unit: ...
@@ -121,29 +126,24 @@ class Units(Sequence[Unit]):
     def plan(self, choices: Sequence[tuple[Form, str]], *, unread: str, state: object = None) -> Plan:
         """Return the plan that gives each unit its form and reason, adjacent equal ones in one span.
 
-        A unit that selectors changed and that is shown is `trimmed`, and the span says how. What was not read is left out for the reason `unread`, what lies before the view for the anchor's sake.
+        A unit that selectors changed and that is shown is `trimmed`, and the span says how. What was not loaded is left out for the reason `unread`, what lies before the view for the anchor's sake.
         """
         spans: list[Span] = [] if self.before is None else [_before_span(self.before)]
         told: list[tuple[Form, str, str | None]] = [("trimmed", reason, u.how) if form == "raw" and u.how else (form, reason, None) for (form, reason), u in zip(choices, self.units, strict=True)]
         start = 0
-        for index in range(len(self.units) + 1):
-            at_gap = self.unread is not None and self.unread.at == index
-            if index == len(self.units) or at_gap or (index > start and told[index] != told[start]):
-                if index > start:
-                    form, reason, how = told[start]
-                    spans.append(span_of(self.units[start:index], form=form, reason=reason, how=how))
-                start = index
-            if at_gap and self.unread is not None:
-                spans.append(_unread_span(self.unread, self.unread.reason or unread))
+        for gap in (*self.gaps, None):
+            stop = len(self.units) if gap is None else gap.at
+            for (form, reason, how), run in groupby(range(start, stop), key=told.__getitem__):
+                indices = list(run)
+                spans.append(span_of(self.units[indices[0] : indices[-1] + 1], form=form, reason=reason, how=how))
+            if gap is not None:
+                spans.append(Span(form="omitted", reason=gap.reason or unread, first=gap.first, last=gap.last, count=gap.count))
+            start = stop
         return Plan(spans=tuple(spans), units=self, state=state)
 
 
 def _before_span(before: Before) -> Span:
     return Span(form="omitted", reason=f"before anchor {before.name}", first=1, last=before.id, count=before.id)
-
-
-def _unread_span(gap: Gap, reason: str) -> Span:
-    return Span(form="omitted", reason=reason, first=gap.first, last=gap.last, count=gap.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -170,9 +170,9 @@ class Plan:
         """
         _check_types(self.spans)
         self._check_tiling()
-        self._check_bounds()
+        self._check_places()
         for span in self.spans:
-            _check_span(span, self.units.counter)
+            _check_span(span, self.units)
         if room is not None and self.tokens > room:
             raise OverBudgetError(needed=self.tokens, room=room, what="The plan")
 
@@ -184,28 +184,44 @@ class Plan:
         if len(planned) != len(self.units) or any(a is not b for a, b in zip(planned, self.units, strict=True)):
             raise InvalidPlan(_tiling_fault(planned, self.units), planned=len(planned), loaded=len(self.units))
 
-    def _check_bounds(self) -> None:
-        """Prove that what was not read, and what lies before the view, stand in their places."""
-        unread, before, passed, seen = self.units.unread, self.units.before, 0, False
+    def _check_places(self) -> None:
+        """Prove that what was not loaded, and what lies before the view, stand in their places, each entry of them in one span."""
+        gaps, before, passed = list(self.units.gaps), self.units.before, 0
+        if before is not None:
+            _check_before(before, self.spans[:1])
         for index, span in enumerate(self.spans):
-            if span.units:
-                passed += len(span.units)
-            elif before is not None and index == 0:
-                _same_bounds(span, first=1, last=before.id, what="The span before the view")
-            elif unread is not None and not seen and passed == unread.at:
-                _same_bounds(span, first=unread.first, last=unread.last, what="The span that was not read")
-                seen = True
-            else:
+            if before is not None and index == 0:
+                continue
+            gap = gaps[0] if gaps else None
+            if gap is not None and passed == gap.at:
+                left = _rest_behind(span, gap)
+                gaps[:1] = [left] if left.count else []
+            elif not span.units:
                 raise InvalidPlan(f"Span {index} ({span.reason}) covers nothing of the view.")
-        if before is not None and (not self.spans or self.spans[0].units):
-            raise InvalidPlan("The plan says nothing of what lies before the view.")
-        if unread is not None and not seen:
-            raise InvalidPlan(f"The plan says nothing of entries {unread.first} to {unread.last}, which were not read.")
+            passed += len(span.units)
+            if gap is not None and passed > gap.at:
+                raise InvalidPlan(f"The {span.form} span of entries {span.first} to {span.last} stands on both sides of entries {gap.first} to {gap.last}, which were not read.")
+        if gaps:
+            raise InvalidPlan(f"The plan says nothing of entries {gaps[0].first} to {gaps[0].last}, which were not read.")
 
 
-def _same_bounds(span: Span, *, first: int, last: int, what: str) -> None:
-    if (span.form, span.first, span.last) != ("omitted", first, last):
-        raise InvalidPlan(f"{what} is {span.form} {span.first} to {span.last}, not omitted {first} to {last}.")
+def _check_before(before: Before, spans: Sequence[Span]) -> None:
+    if not spans or spans[0].units:
+        raise InvalidPlan("The plan says nothing of what lies before the view.")
+    if (spans[0].form, spans[0].first, spans[0].last, spans[0].count) != ("omitted", 1, before.id, before.id):
+        raise InvalidPlan(f"The span before the view is {spans[0].form} {spans[0].first} to {spans[0].last} ({spans[0].count}), not omitted 1 to {before.id} ({before.id}).")
+
+
+def _rest_behind(span: Span, gap: Gap) -> Gap:
+    """Return what is left of a gap behind a span that stands over its beginning. Raises InvalidPlan where it does not."""
+    if span.units or span.first > gap.first:
+        last = gap.last if span.units else min(gap.last, span.first - 1)
+        raise InvalidPlan(f"The plan says nothing of entries {gap.first} to {last}, which were not read.")
+    if span.form not in ("omitted", "summary"):
+        raise InvalidPlan(f"Entries {span.first} to {span.last} were not read; they are omitted, or told by a summary, not {span.form}.")
+    if span.first != gap.first or not gap.first <= span.last <= gap.last or span.count != span.last - span.first + 1:
+        raise InvalidPlan(f"The {span.form} span of entries {span.first} to {span.last} ({span.count}) does not lie in what was not read, entries {gap.first} to {gap.last}.")
+    return replace(gap, first=span.last + 1, count=gap.last - span.last)
 
 
 def _tiling_fault(planned: Sequence[Unit], loaded: Sequence[Unit]) -> str:
@@ -236,11 +252,13 @@ def _check_types(spans: object) -> None:
                 raise InvalidPlan(f"The {name} of span {index} are a tuple of {kind.__name__}, not {held!r:.80}.")
         if not isinstance(span.form, str) or not isinstance(span.reason, str):
             raise InvalidPlan(f"The form and the reason of span {index} are texts, not {span.form!r:.80} and {span.reason!r:.80}.")
+        if not all(isinstance(number, int) for number in (span.first, span.last, span.count)):
+            raise InvalidPlan(f"The bounds and the count of span {index} are whole numbers, not {(span.first, span.last, span.count)!r:.80}.")
         if span.tokens is not None and (not isinstance(span.tokens, int) or span.tokens < 0):
             raise InvalidPlan(f"The tokens of span {index} are a whole number from 0, or None, not {span.tokens!r:.80}.")
 
 
-def _check_span(span: Span, counter: Counter | None) -> None:
+def _check_span(span: Span, units: Units) -> None:
     where = f"The {span.form} span of entries {span.first} to {span.last}"
     if span.form not in FORMS:
         raise InvalidPlan(f"{where} has a form that is none of {', '.join(FORMS)}.")
@@ -251,14 +269,15 @@ def _check_span(span: Span, counter: Counter | None) -> None:
         tokens = told.tokens if not span.messages else span.tokens
         if (span.first, span.last, span.count, span.tokens) != (told.first, told.last, told.count, tokens):
             raise InvalidPlan(f"{where} does not add up: its units are entries {told.first} to {told.last} ({told.count}) of {told.tokens} tokens.")
-    _check_words(span, where, counter)
-    faults = (pairing_fault(span.messages),) if span.messages else (u.fault for u in span.units)
+    counter = units.counter or default_counter()
+    _check_words(span, where, units.prices.tokens(span.messages, counter=counter) if span.messages else 0)
+    faults = (units.prices.fault(span.messages, counter=counter),) if span.messages else (u.fault for u in span.units)
     fault = next(filter(None, faults), None) if span.is_shown else None
     if fault is not None:
         raise InvalidPlan(f"{where} shows {fault}.")
 
 
-def _check_words(span: Span, where: str, counter: Counter | None) -> None:
+def _check_words(span: Span, where: str, price: int) -> None:
     """Prove what a span tells in words of its own: only summaries and trimmed units may, and at its price."""
     if span.messages and span.form not in ("summary", "trimmed"):
         raise InvalidPlan(f"{where} shows other messages than its units'.")
@@ -266,7 +285,5 @@ def _check_words(span: Span, where: str, counter: Counter | None) -> None:
         raise InvalidPlan(f"{where} shows nothing, or does not name its summary.")
     if span.form == "trimmed" and not (span.how and (span.messages or span.units)):
         raise InvalidPlan(f"{where} shows nothing, or does not say how it is trimmed.")
-    if span.messages:
-        price = sum(message_tokens(m, counter=counter or default_counter()) for m in span.messages)
-        if span.tokens is None or span.tokens < price:
-            raise InvalidPlan(f"{where} costs {price} tokens, not {span.tokens}.")
+    if span.messages and (span.tokens is None or span.tokens < price):
+        raise InvalidPlan(f"{where} costs {price} tokens, not {span.tokens}.")

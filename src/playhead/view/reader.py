@@ -2,61 +2,46 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name
 from playhead.errors import InvalidInput, SelectorError
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.view.amends import Amends
+from playhead.view.blocks import Block, Extent, cut_of, gaps_of, hidden_in, loaded_from, selected
 from playhead.view.context import LAST_ANCHOR, TapeContext, pipe_of, projection_of
+from playhead.view.loading import Loader
 from playhead.view.pairing import ORPHAN, Built
-from playhead.view.pieces import Piece, note_of, priced, read_piece
-from playhead.view.pipe import Pipe, Selected, leading
+from playhead.view.pieces import note_of
+from playhead.view.pipe import leading
 from playhead.view.plan import Units
-from playhead.view.projection import Projection
+from playhead.view.prices import MessagePrices
+from playhead.view.projection import MINIMAL
+from playhead.view.recollection import Recollection
+from playhead.view.runs import Run, checked_run, checked_runs, folded_runs, runs_between
 from playhead.view.selection import pick, selected_units, selector_name, visible
-from playhead.view.tail import Tail, TailKey
 from playhead.view.tokens import Counter, check_tokens
-from playhead.view.units import Before, Gap, Hidden, Unit
-
-FIRST_PAGE = 256
-LARGEST_PAGE = 4096
-LEAD_PAGE = 16
-REMEMBERED = 20_000
-"""How many of the newest entries, and how many pieces, a reader remembers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Range:
-    """The entries of a view: behind `start`, up to and with `end`, in one generation of the tape."""
-
-    generation: int
-    start: int
-    end: int
-    orphan: str
+from playhead.view.units import Before, Hidden, Unit
 
 
 class TapeReader:
     """Reads views of one tape, and remembers its newest entries and what they say: entries never change.
 
-    All handles of a tape on one store object may share one; a reset of the tape is noticed by its generation, another tape under its
-    name (once it was renamed, or collected) by its newest entry.
+    All handles of a tape on one store object may share one.
     """
 
     def __init__(self, store: WholeStore, tape: str) -> None:
         self.store = store
         self.tape = tape
         self.states: dict[str, object] = {}
-        self._generation = -1
-        self._newest: tuple[TapeEntry, ...] = ()
-        self._fronts: dict[tuple[int, int], tuple[TapeEntry, ...]] = {}
-        self._pieces: dict[tuple[str, int, int], Piece] = {}
-        self._tail: Tail | None = None
+        self._known = Recollection(store, tape)
+        self._loader = Loader(self._known)
+        self._prices = MessagePrices()
 
-    async def read(self, context: TapeContext, *, counter: Counter, tail_tokens: int | None = None, head_tokens: int = 0, at: int | None = None) -> Units:
-        """Load a view: its tail up to `tail_tokens` (one unit more, None for all), its first `head_tokens`, and its lead.
+    async def read(self, context: TapeContext, *, counter: Counter, tail_tokens: int | None = None, head_tokens: int = 0, folded: Iterable[Run] = (), at: int | None = None) -> Units:
+        """Load a view beside the runs in `folded`: its tail up to `tail_tokens` (one unit more, None for all), its first `head_tokens`, and its lead.
 
         A selector of the user's own gets the whole view. `at` reads the tape as it was when that entry was its last.
         Raises AnchorNotFound for a name that no anchor has; without any anchor LAST_ANCHOR reads the whole tape.
@@ -64,24 +49,35 @@ class TapeReader:
         check_tokens("head_tokens", head_tokens)
         if tail_tokens is not None:
             check_tokens("tail_tokens", tail_tokens)
+        runs = checked_runs("folded", folded)
         while True:
-            head = await self._refresh()
-            units = await self._read(context, head, counter, tail_tokens, head_tokens, at)
+            head = await self._refreshed()
+            units = await self._read(context, head, counter, tail_tokens, head_tokens, runs, at)
             if (await self.store.head(self.tape)).generation == head.generation:
                 return units
 
-    async def _read(self, context: TapeContext, head: Head, counter: Counter, tail_tokens: int | None, head_tokens: int, at: int | None) -> Units:
-        anchor = await self.boundary(context, at=at)
-        projection, steps = projection_of(context), pipe_of(context)
-        orphan = ORPHAN if anchor is None else f"its call is before anchor {event_name(anchor)}"
-        span = _Range(generation=head.generation, start=anchor.id if anchor else 0, end=head.id if at is None else min(at, head.id), orphan=orphan)
-        if projection is None:
-            return _placed(await self._selected(context, span, counter), span, anchor, counter)
-        units = await self._projected(projection, span, counter, tail_tokens, head_tokens, steps)
-        note = self._note(anchor, counter, head.generation) if anchor and projection.anchor_state and anchor.meta.get("context") is not False else None
-        if note is not None and steps is not None:
-            note = next(iter(steps.apply((note,), counter=counter).units), None)
-        return _placed(units if note is None else _noted(units, note), span, anchor, counter)
+    async def read_range(self, context: TapeContext, *, counter: Counter, first: int, last: int, at: int | None = None) -> tuple[Unit, ...]:
+        """Load the units of the entries `first` to `last` as a context shows them, wherever it starts reading.
+
+        Of a selector of the user's own, which gets the whole view, those units whose entries all lie there.
+        """
+        first, last = checked_run("read_range", (first, last))
+        while True:
+            head = await self._refreshed()
+            end = head.id if at is None else min(at, head.id)
+            if projection_of(context) is None:
+                whole = await self._read(context, head, counter, None, 0, (), at)
+                units = tuple([u for u in whole if u.ids and first <= u.first and u.last <= last])
+            else:
+                units = await self._of_run((first, min(last, end)), self._extent(context, head, counter, start=first - 1, end=end, orphan=ORPHAN))
+            if (await self.store.head(self.tape)).generation == head.generation:
+                return units
+
+    async def amends(self) -> Amends:
+        """Return which entries change earlier ones, up to where the tape ends now; costs what came since the last look."""
+        head = await self._refreshed()
+        await self._known.reach(1, generation=head.generation)
+        return self._known.amends
 
     async def boundary(self, context: TapeContext, *, at: int | None = None) -> TapeEntry | None:
         """Return the anchor that a context reads behind, None for the whole tape. Raises AnchorNotFound."""
@@ -96,220 +92,128 @@ class TapeReader:
         upto = query if behind is None else query.before(behind.id)
         return _only(await self.store.fetch_all(upto.newest_first().limit(1)))
 
-    async def _refresh(self) -> Head:
-        """Read what came behind the newest entry remembered, or forget all where another tape has that name now, or the tape was reset."""
-        head = await self.store.head(self.tape)
-        if head.generation != self._generation or self._newest and self._newest[-1].id > head.id:
-            self._forget(head.generation)
-        if not self._newest:
-            return head
-        last = self._newest[-1]
-        if head.id - last.id > REMEMBERED:
-            self._forget(head.generation)
-            return head
-        found = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last.id - 1, ceiling=head.id)))
-        if head.generation != self._generation or not self._newest or self._newest[-1] is not last:
-            return head
-        if not found or not _is_same(found[0], last):
-            self._forget(head.generation)
-        elif len(found) > 1:
-            self._newest = (*self._newest, *found[1:])[-REMEMBERED:]
+    async def _refreshed(self) -> Head:
+        head, holds = await self._known.refresh()
+        if not holds:
+            self._loader.forget()
         return head
 
-    def _forget(self, generation: int) -> None:
-        self._generation, self._newest, self._tail = generation, (), None
-        self._fronts.clear()
-        self._pieces.clear()
+    async def _read(self, context: TapeContext, head: Head, counter: Counter, tail_tokens: int | None, head_tokens: int, folded: tuple[Run, ...], at: int | None) -> Units:
+        anchor = await self.boundary(context, at=at)
+        orphan = ORPHAN if anchor is None else f"its call is before anchor {event_name(anchor)}"
+        extent = self._extent(context, head, counter, start=anchor.id if anchor else 0, end=head.id if at is None else min(at, head.id), orphan=orphan)
+        if projection_of(context) is None:
+            return self._placed(await self._selected(context, extent), extent, anchor)
+        units = await self._projected(extent, tail_tokens, head_tokens, folded)
+        note = await self._note(anchor, extent) if anchor is not None and extent.projection.anchor_state and anchor.meta.get("context") is not False else None
+        if note is not None and extent.steps is not None:
+            note = next(iter(extent.steps.apply((note,), counter=counter).units), None)
+        return self._placed(units if note is None else _noted(units, note), extent, anchor)
 
-    def _read_piece(self, counter: Counter, generation: int) -> Callable[[TapeEntry], Piece]:
-        pieces, name = self._pieces, counter.name
-        if len(pieces) > 2 * REMEMBERED:
-            for key in list(pieces)[:REMEMBERED]:
-                del pieces[key]
+    def _extent(self, context: TapeContext, head: Head, counter: Counter, *, start: int, end: int, orphan: str) -> Extent:
+        return Extent(
+            generation=head.generation,
+            first=start + 1,
+            end=end,
+            orphan=orphan,
+            projection=projection_of(context) or MINIMAL,
+            steps=pipe_of(context),
+            counter=counter,
+        )
 
-        def read(entry: TapeEntry) -> Piece:
-            piece = pieces.get((name, generation, entry.id))
-            if piece is None:
-                piece = pieces[name, generation, entry.id] = read_piece(entry, counter=counter)
-            return piece
-
-        return read
-
-    async def _older(self, span: _Range, before: int, size: int) -> tuple[TapeEntry, ...]:
-        """Return up to `size` entries of the range that stand right before the id `before`, in order."""
-        newest = self._newest
-        if span.generation == self._generation and newest and newest[0].id < before and newest[-1].id >= before - 1:
-            stop = bisect_left(newest, before, key=_id)
-            begin = max(bisect_right(newest, span.start, key=_id), stop - size)
-            if begin < stop or newest[0].id <= span.start + 1:
-                return newest[begin:stop]
-        query = TapeQuery(tape=self.tape, cursor=span.start, stop=before).newest_first().limit(size)
-        found = tuple(reversed(await self.store.fetch_all(query)))
-        self._remember(found, span)
-        return found
-
-    def _remember(self, found: tuple[TapeEntry, ...], span: _Range) -> None:
-        if not found or span.generation != self._generation:
-            return
-        if not self._newest:
-            self._newest = found
-        elif found[-1].id == self._newest[0].id - 1 and len(self._newest) < REMEMBERED:
-            self._newest = (*found, *self._newest)
-
-    async def _projected(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None, head_tokens: int, steps: Pipe | None) -> Units:
-        """Load the tail of a view and what it opens with; what `steps` leave of it is what counts against `tail_tokens`."""
+    async def _projected(self, extent: Extent, tail_tokens: int | None, head_tokens: int, folded: tuple[Run, ...]) -> Units:
+        """Load the tail of a view beside folded runs, and what it opens with; what its steps leave of it is what counts against `tail_tokens`."""
+        runs = await self._runs(extent, folded)
         wanted = tail_tokens
         while True:
-            built, starts_view = await self._held(projection, span, counter, wanted)
-            left = _left(built.units, steps, counter=counter, starts_view=starts_view)
+            blocks, is_whole = await self._loader.newest(runs, extent, tokens=wanted)
+            left = selected(blocks, extent, is_whole=is_whole)
             cost = sum([u.tokens for u in left.units])
-            if starts_view or tail_tokens is None or wanted is None or left.until or cost > tail_tokens:
+            if is_whole or tail_tokens is None or wanted is None or left.until or cost > tail_tokens:
                 break
             wanted = 2 * wanted + tail_tokens - cost
-        hidden = tuple(sorted((*built.hidden, *left.hidden), key=_id)) if left.hidden else built.hidden
-        tail = Built(units=left.units, hidden=hidden)
-        if starts_view:
-            return Units(units=tail.units, hidden=tail.hidden, lead=leading(tail.units))
-        units = await self._fronted(projection, span, counter, tail, built.units[0].first, 0 if left.until else head_tokens, steps)
-        gap = units.unread
-        return replace(units, unread=gap and replace(gap, reason=left.until))
+        lead = min(blocks[0].lead, leading(left.units)) if is_whole and blocks else 0
+        cut = cut_of(blocks, left, lead=lead) if left.until and blocks else extent.first
+        loaded = loaded_from(blocks, left, cut=cut, lead=lead)
+        hidden = tuple([h for b in blocks for h in b.built.hidden])
+        if left.hidden or left.until:
+            hidden = hidden_in(sorted([*hidden, *left.hidden], key=_id), loaded)
+        tail = Units(units=left.units, hidden=hidden, lead=lead)
+        front = None if is_whole else await self._front(extent, runs, first=blocks[0].first, tokens=0 if left.until else head_tokens)
+        if front is not None:
+            goes_on = front.lead == len(front.built.units) and front.last + 1 == blocks[0].first
+            lead = front.lead + (leading([u for u in left.units if u.first <= blocks[0].last]) if goes_on else 0)
+            tail = Units(units=(*front.built.units, *left.units), hidden=(*front.built.hidden, *hidden), lead=lead)
+            loaded = [(front.first, front.last), *loaded]
+        return replace(tail, gaps=gaps_of(loaded, tail.units, first=extent.first, end=extent.end, until=left.until, cut=cut))
 
-    async def _held(self, projection: Projection, span: _Range, counter: Counter, tail_tokens: int | None) -> tuple[Built, bool]:
-        """Return the newest units that cost more than `tail_tokens`, and whether the view starts with them."""
-        key = TailKey(projection=projection, counter=counter.name, generation=span.generation, start=span.start)
-        tail = self._usable_tail(key, span)
-        if tail is not None and tail.last < span.end:
-            fresh = await self._between(tail.last, span.end)
-            tail = self._usable_tail(key, span)
-            if tail is not None:
-                tail.add([e for e in fresh if e.id > tail.last], read=self._read_piece(counter, span.generation))
-        held = tail.holding(tail_tokens) if tail is not None and tail.last == span.end else None
-        if held is None:
-            tail, held = await self._new_tail(key, span, counter, tail_tokens)
-        if tail is not None and key.generation == self._generation and (self._tail is None or self._tail.key != key or tail.last >= self._tail.last):
-            self._tail = tail
-        return held
+    async def _runs(self, extent: Extent, folded: tuple[Run, ...]) -> list[Run]:
+        """Return the runs of the view to load, what it opens with among them."""
+        if not folded:
+            return runs_between((), start=extent.first, end=extent.end)
+        behind = await self._loader.opening(extent)
+        return runs_between(folded_runs(folded, start=behind + 1, end=extent.end), start=extent.first, end=extent.end)
 
-    def _usable_tail(self, key: TailKey, span: _Range) -> Tail | None:
-        """Return the remembered tail where it serves a view that ends where this one does; others may have moved it meanwhile."""
-        tail = self._tail
-        return None if tail is None or tail.key != key or tail.last > span.end or tail.is_too_long else tail
+    async def _front(self, extent: Extent, runs: list[Run], *, first: int, tokens: int) -> Block:
+        """Return what the view opens with before its first loaded entry, up to the first folded run."""
+        opens = runs[0][0] == extent.first
+        front = await self._loader.front((extent.first, min(first - 1, runs[0][1]) if opens else extent.first - 1), extent, tokens=tokens)
+        if extent.steps is None:
+            return front
+        left = extent.steps.apply_from_start(front.built.units, lead=front.lead, counter=extent.counter)
+        hidden = tuple(sorted((*front.built.hidden, *left.hidden), key=_id))
+        return replace(front, built=Built(units=left.units, hidden=hidden), lead=min(front.lead, leading(left.units)))
 
-    async def _new_tail(self, key: TailKey, span: _Range, counter: Counter, tokens: int | None) -> tuple[Tail, tuple[Built, bool]]:
-        """Read back from the end until the units cost more than `tokens`, guessing from what was read how far that is."""
-        loaded: tuple[TapeEntry, ...] = ()
-        size, at_start = FIRST_PAGE if tokens is not None else LARGEST_PAGE, span.end <= span.start
-        while True:
-            while not at_start:
-                older = await self._older(span, loaded[0].id if loaded else span.end + 1, size)
-                loaded = (*older, *loaded)
-                at_start = not older or older[0].id == span.start + 1
-                if tokens is not None:
-                    break
-            tail = Tail(key, counter=counter, first=loaded[0].id if loaded else span.start + 1, is_whole=at_start, orphan=span.orphan)
-            tail.add(loaded, read=self._read_piece(counter, span.generation))
-            held = tail.holding(tokens)
-            if held is not None:
-                return tail, held
-            size = max(len(loaded), _next_size(len(loaded), tail.tokens, tokens or 0))
+    async def _of_run(self, run: Run, extent: Extent) -> tuple[Unit, ...]:
+        if run[0] > run[1]:
+            return ()
+        entries = tuple(await self._known.between(run[0] - 1, run[1]))
+        await self._known.reach(run[0], generation=extent.generation)
+        read = self._known.reading(end=extent.end, counter=extent.counter, generation=extent.generation)
+        units = extent.projection.build(entries, counter=extent.counter, read=read).units
+        return units if extent.steps is None else extent.steps.apply(units, counter=extent.counter).units
 
-    async def _between(self, last: int, end: int) -> Sequence[TapeEntry]:
-        """Return the entries behind `last` up to `end`, from memory where they are remembered."""
-        newest = self._newest
-        if newest and newest[0].id <= last + 1 and newest[-1].id >= end:
-            return newest[bisect_right(newest, last, key=_id) : bisect_right(newest, end, key=_id)]
-        return await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=last, stop=end + 1))
-
-    async def _fronted(self, projection: Projection, span: _Range, counter: Counter, tail: Built, first: int, head_tokens: int, steps: Pipe | None) -> Units:
-        """Put what the view opens with before a tail that starts at entry `first`."""
-        front, size, room = Built(units=(), hidden=()), LEAD_PAGE, head_tokens
-        while True:
-            entries = await self._front(span, size)
-            ahead = tuple(e for e in entries if e.id < first)
-            front = projection.build(ahead, counter=counter, read=self._read_piece(counter, span.generation), orphan=span.orphan)
-            if sum(u.tokens for u in front.units) > room or len(ahead) < size or not room:
-                break
-            size *= 4
-        lead = leading(front.units)
-        kept = max(lead, _complete(front.units, room))
-        units = front.units[:kept] if steps is None else steps.apply(front.units[:kept], counter=counter).units
-        last = max((id for u in units for id in u.ids), default=span.start)
-        hidden = tuple(h for h in front.hidden if h.id <= last)
-        gap = Gap(first=last + 1, last=first - 1, count=first - 1 - last, at=kept) if last + 1 < first else None
-        return Units(units=(*units, *tail.units), hidden=(*hidden, *tail.hidden), lead=lead, unread=gap)
-
-    async def _front(self, span: _Range, size: int) -> Sequence[TapeEntry]:
-        known = self._fronts.get((span.generation, span.start))
-        if known is None or len(known) < size:
-            query = TapeQuery(tape=self.tape, cursor=span.start).limit(size)
-            known = tuple(await self.store.fetch_all(query))
-            if span.generation == self._generation:
-                self._fronts[span.generation, span.start] = known
-        return known
-
-    def _note(self, anchor: TapeEntry, counter: Counter, generation: int) -> Unit | None:
-        key = (counter.name, generation, -anchor.id)
-        piece = self._pieces.get(key)
-        if piece is None:
-            piece = self._pieces[key] = priced(Piece(message=note_of(anchor)), counter=counter)
-        if piece.message is None:
+    async def _note(self, anchor: TapeEntry, extent: Extent) -> Unit | None:
+        if note_of(anchor) is None:
             return None
-        return Unit(kind="note", messages=(piece.message,), ids=(), uids=piece.message.sources, tokens=piece.tokens)
+        await self._known.reach(anchor.id, generation=extent.generation)
+        amend = self._known.amends.of(anchor, end=extent.end)
+        if amend is not None and amend.payload is None:
+            return None
+        message = note_of(anchor if amend is None else amend.applied(anchor))
+        if message is None:
+            return None
+        return Unit(kind="note", messages=(message,), ids=(), uids=message.sources[:1], tokens=self._prices.tokens((message,), counter=extent.counter))
 
-    async def _selected(self, context: TapeContext, span: _Range, counter: Counter) -> Units:
+    async def _selected(self, context: TapeContext, extent: Extent) -> Units:
         if context.select is None:
             raise InvalidInput("A context without a selector reads through the minimal projection.")
-        entries = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=span.start, stop=span.end + 1)))
-        seen = visible(entries)
+        entries = tuple(await self.store.fetch_all(TapeQuery(tape=self.tape, cursor=extent.first - 1, stop=extent.end + 1)))
+        await self._known.reach(extent.first, generation=extent.generation)
+        current, gone = self._known.amends.applied(entries, end=extent.end, counter=extent.counter)
+        seen = visible(current)
         picked = await pick(context.select, seen, context)
-        built = selected_units(picked, seen, selector=selector_name(context.select), counter=counter)
+        built = selected_units(picked, seen, selector=selector_name(context.select), counter=extent.counter)
         if picked and not built.units and built.hidden:
             raise SelectorError(selector_name(context.select), f"returned nothing that is a message: {built.hidden[0].reason}")
-        unseen = tuple(Hidden(id=e.id, kind=e.kind, reason="meta.context is False") for e in entries if e.meta.get("context") is False)
-        return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen), key=_id)), lead=leading(built.units))
+        unseen = tuple(Hidden(id=e.id, kind=e.kind, reason="meta.context is False") for e in current if e.meta.get("context") is False)
+        return Units(units=built.units, hidden=tuple(sorted((*built.hidden, *unseen, *gone), key=_id)), lead=leading(built.units))
 
-
-def _left(units: tuple[Unit, ...], steps: Pipe | None, *, counter: Counter, starts_view: bool) -> Selected:
-    """Return what steps leave of the newest units of a view."""
-    if steps is None:
-        return Selected(units=units)
-    return steps.apply_from_start(units, counter=counter) if starts_view else steps.apply(units, counter=counter)
-
-
-def _next_size(read: int, cost: int, wanted: int) -> int:
-    """Return how many more entries to read where `read` of them cost `cost` tokens and `wanted` are needed."""
-    return min(max(FIRST_PAGE, (wanted - cost) * read * 5 // (4 * max(cost, 1))), LARGEST_PAGE)
-
-
-def _is_same(one: TapeEntry, other: TapeEntry) -> bool:
-    return (one.uid, one.kind, one.date) == (other.uid, other.kind, other.date)
-
-
-def _id(value: TapeEntry | Hidden) -> int:
-    return value.id
-
-
-def _only(found: Sequence[TapeEntry]) -> TapeEntry | None:
-    return found[0] if found else None
-
-
-def _complete(units: Sequence[Unit], room: int) -> int:
-    """Return how many units from the front fit in `room` tokens, up to the first that may not be whole."""
-    count, left = 0, room
-    for unit in units:
-        if unit.is_open or unit.tokens > left:
-            break
-        count, left = count + 1, left - unit.tokens
-    return count
+    def _placed(self, units: Units, extent: Extent, anchor: TapeEntry | None) -> Units:
+        before = None if anchor is None else Before(name=event_name(anchor) or "-", id=anchor.id)
+        return replace(units, before=before, generation=extent.generation, end=extent.end, counter=extent.counter, prices=self._prices)
 
 
 def _noted(units: Units, note: Unit) -> Units:
     """Put the note behind the system messages that the view opens with: these stay the first of the prompt."""
-    gap, lead = units.unread, units.lead
-    shifted = gap and replace(gap, at=gap.at + 1 if gap.at >= lead else gap.at)
-    return replace(units, units=(*units.units[:lead], note, *units.units[lead:]), lead=lead + 1, unread=shifted)
+    lead = units.lead
+    gaps = tuple(replace(gap, at=gap.at + 1) if gap.at >= lead else gap for gap in units.gaps)
+    return replace(units, units=(*units.units[:lead], note, *units.units[lead:]), lead=lead + 1, gaps=gaps)
 
 
-def _placed(units: Units, span: _Range, anchor: TapeEntry | None, counter: Counter) -> Units:
-    before = None if anchor is None else Before(name=event_name(anchor) or "-", id=anchor.id)
-    return replace(units, before=before, generation=span.generation, end=span.end, counter=counter)
+def _id(value: Hidden) -> int:
+    return value.id
+
+
+def _only(found: Iterable[TapeEntry]) -> TapeEntry | None:
+    return next(iter(found), None)

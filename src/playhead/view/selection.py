@@ -6,17 +6,19 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playhead.entry.entry import MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
+from playhead.entry.entry import AMEND, MESSAGE, TOOL_CALL, TOOL_RESULT, TapeEntry
 from playhead.entry.message import Message
 from playhead.entry.payload import message_from_payload, results_from_payload, turn_from_payload
 from playhead.errors import PlayheadError, SelectorError
+from playhead.view.amends import Amends
 from playhead.view.context import Picked, Select, TapeContext, pipe_of
 from playhead.view.pairing import Built, Pairing
-from playhead.view.pieces import Piece, message_piece, priced, read_piece
+from playhead.view.pieces import Piece, body_of, message_piece, priced, read_piece
 from playhead.view.projection import MINIMAL, Projection
-from playhead.view.tokens import Counter
+from playhead.view.tokens import Counter, default_counter
 from playhead.view.units import Hidden
 
 if TYPE_CHECKING:
@@ -33,9 +35,11 @@ def visible(entries: Iterable[TapeEntry]) -> tuple[TapeEntry, ...]:
 def build_messages(entries: Iterable[TapeEntry], context: TapeContext) -> Any:
     """Return the messages of entries as a context reads them: a list, or an awaitable of one where its selector is async.
 
-    Inside a selector pass a fresh `default_tape_context()`; passing the running one on raises SelectorError.
+    Entries that others among them change or remove read as these say. Inside a selector pass a fresh `default_tape_context()`;
+    passing the running one on raises SelectorError.
     """
-    seen = visible(entries)
+    whole = tuple(entries)
+    seen = visible(Amends.among(whole).applied(whole, end=whole[-1].id if whole else 0, counter=default_counter())[0])
     select = pipe_of(context) or context.select
     if select is None:
         return MINIMAL(seen)
@@ -112,11 +116,24 @@ def selected_units(picked: Sequence[object], entries: Sequence[TapeEntry], *, se
     used: set[int] = set()
     for index, item in enumerate(picked):
         entry, piece = _picked(item, by_payload, by_uid, index, counter)
-        used.add(entry.id if entry else 0)
-        pairing.add(piece, id=entry.id if entry else 0, uid=entry.uid if entry else "", kind=entry.kind if entry else "selected")
+        more = () if entry is None else _joined(item, entry, by_uid)
+        used.update(e.id for e in (entry, *more) if e)
+        if entry is not None and entry.kind == MESSAGE and not more and not piece.results:
+            piece = replace(piece, body=body_of(entry))
+        pairing.add(piece, id=entry.id if entry else 0, uid=entry.uid if entry else "", kind=entry.kind if entry else "selected", more=more)
     built = pairing.built(not_shown=_results_on_tape(entries, pairing.unanswered, counter), origin=selector)
     left = (Hidden(id=e.id, kind=e.kind, reason=f"left out by selector {selector}") for e in entries if e.id not in used)
     return Built(units=built.units, hidden=tuple(sorted((*built.hidden, *left), key=lambda h: h.id)))
+
+
+def _joined(item: object, entry: TapeEntry, by_uid: Mapping[str, TapeEntry]) -> tuple[TapeEntry, ...]:
+    """Return the entries behind the first that a message was joined from, such as the shards of one body."""
+    further = item.sources[1:] if isinstance(item, Message) and not item.calls and not item.results else ()
+    found: list[TapeEntry] = []
+    for other in (by_uid[uid] for uid in further if uid in by_uid):
+        if other.kind != AMEND and other.id > (found or [entry])[-1].id:
+            found.append(other)
+    return tuple(found)
 
 
 def _picked(item: object, by_payload: Mapping[int, TapeEntry], by_uid: Mapping[str, TapeEntry], index: int, counter: Counter) -> tuple[TapeEntry | None, Piece]:

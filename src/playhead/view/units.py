@@ -11,6 +11,15 @@ from playhead.entry.message import Message
 UnitKind = Literal["message", "round", "anchor", "note"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """Which part of a long message a unit is: the shard of number `index`, from 0, of the `count` that the body `id` was stored in."""
+
+    id: str
+    index: int
+    count: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True, repr=False)
 class Unit:
     """One message, or one tool round (a turn with its calls and all their results), or a note; priced.
@@ -18,6 +27,7 @@ class Unit:
     `ids` are the entries it was made from, rising, `uids` their lasting names (both empty for a message that a
     selector made up; `origin` then names the selector). `tokens` is the price of showing it whole.
     `event` is the name and data of an event that is shown; `how` says which selectors changed what is shown.
+    `body` says which part of a long message it is, where it was stored in parts.
     `is_open` says that a call of the round has no result on the tape. `fault` says, where its messages are no whole
     round, which call or result stands alone. Units are compared by identity.
     """
@@ -31,6 +41,7 @@ class Unit:
     origin: str | None = None
     event: tuple[str, object] | None = None
     how: str | None = None
+    body: Body | None = None
     fault: str | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +77,10 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A run of entries that was not read; it lies before the unit of index `at`. `reason` is set where a selector left it out."""
+    """A run of entries that was not loaded, without a break in their ids; it lies before the unit of index `at`.
+
+    `reason` is set where a selector left the run out.
+    """
 
     first: int
     last: int

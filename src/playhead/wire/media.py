@@ -20,6 +20,9 @@ KEPT = "playhead"
 _DATA_URL = re.compile(r"data:([^;,\s]+);base64,([A-Za-z0-9+/=_-]+)")
 _MISSPELLED = {"image/jpg": "image/jpeg", "audio/x-wav": "audio/wav", "audio/wave": "audio/wav", "audio/mp3": "audio/mpeg"}
 _BEGINNINGS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp", "JVBERi0": PDF}
+_WEBP = "XRUJQ"
+"""How a WebP goes on behind the eleventh character, where other RIFF files, such as sounds, do not."""
+
 _SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 _WORDS = frozenset({"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript", "application/toml"})
 
@@ -38,15 +41,21 @@ def to_data_url(media: Media) -> str:
 def spelled_out(media: Media) -> Media:
     """Return media with its type named as providers name it, and with inline data where its URL holds it.
 
-    A missing type is read off the first characters of the data.
+    What is called a picture has the type of IMAGES that its first bytes are of: under another a provider refuses it, and every
+    request with it. A missing type is read off the first bytes, too.
     """
     if media.data is None and media.url is not None and (held := from_data_url(media.url)):
         media = replace(media, mime=held[0], data=held[1], url=None)
-    mime = media.mime
-    if not mime and media.data:
-        mime = next((m for start, m in _BEGINNINGS.items() if media.data.startswith(start)), None)
+    seen = _seen(media.data) if media.data else None
+    mime = seen if seen in IMAGES and (media.mime or "").startswith("image/") else media.mime or seen
     mime = _MISSPELLED.get(mime.lower(), mime) if mime else None
     return media if mime == media.mime else replace(media, mime=mime)
+
+
+def _seen(data: str) -> str | None:
+    """Return the type that base64 data begins like, None for one that is not known."""
+    mime = next((m for start, m in _BEGINNINGS.items() if data.startswith(start)), None)
+    return None if mime == "image/webp" and not data.startswith(_WEBP, 11) else mime
 
 
 def is_picture(media: Media) -> bool:

@@ -79,7 +79,7 @@ def test_only_the_tail_of_a_long_tape_is_read():
                 return found
 
         view = Tape(tape.store, "t")
-        view._reader.store = Watched()
+        view._reader._known.store = Watched()
         prompt = await compile(view, Budget(max_tokens=2_000, reserve_for_response=500))
         assert sum(read) < 400
         assert prompt.plan.spans[0].tokens is None and prompt.plan.spans[0].first == 1

@@ -30,8 +30,19 @@ def test_a_data_url_is_taken_apart_only_where_it_can_be_put_together_again():
 def test_a_missing_or_misspelled_type_is_found():
     assert spelled_out(Media(kind="image", data=PNG)).mime == "image/png"
     assert spelled_out(Media(kind="image", data="AAAA", mime="image/jpg")).mime == "image/jpeg"
-    assert spelled_out(Media(kind="image", url=f"data:image/gif;base64,{PNG}")) == Media(kind="image", mime="image/gif", data=PNG)
+    assert spelled_out(Media(kind="image", url="data:image/gif;base64,AAAA")) == Media(kind="image", mime="image/gif", data="AAAA")
     assert spelled_out(Media(kind="image", data="AAAA")).mime is None
+
+
+def test_a_picture_has_the_type_of_its_bytes_whatever_it_is_called():
+    webp = base64.b64encode(b"RIFF\x24\x00\x00\x00WEBPVP8 ").decode()
+    for called in ("image/jpeg", "image/png", "image/webp", "image/svg+xml"):
+        assert spelled_out(Media(kind="image", mime=called, data=PNG)).mime == "image/png"
+        assert spelled_out(Media(kind="image", mime=called, data=webp)).mime == "image/webp"
+    sound = base64.b64encode(b"RIFF\x24\x00\x00\x00WAVEfmt ").decode()
+    assert spelled_out(Media(kind="audio", mime="audio/wav", data=sound)).mime == "audio/wav"
+    assert spelled_out(Media(kind="image", mime="image/png", data=sound)).mime == "image/png"
+    assert spelled_out(Media(kind="document", mime="application/pdf", data=PNG)).mime == "application/pdf"
 
 
 def test_a_picture_is_inline_for_every_provider():

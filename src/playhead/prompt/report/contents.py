@@ -71,7 +71,7 @@ def _stretch(part: Stretch, number: int, limits: Limits) -> Element:
 def _inside(part: Stretch, limits: Limits) -> Iterator[Element]:
     if part.messages:
         if part.form != INJECTION:
-            yield element("p", f"The model sees this in place of {counted(len(part.units), 'unit')}" + (f" ({part.name})" if part.name else "") + ":", class_="note")
+            yield element("p", f"The model sees this in place of {_replaced(part)}" + (f" ({part.name})" if part.name else "") + ":", class_="note")
         yield from (_message(m, limits) for m in part.messages)
         if part.units:
             yield element("p", "It stands for:", class_="note")
@@ -82,6 +82,11 @@ def _inside(part: Stretch, limits: Limits) -> Iterator[Element]:
     if tail or len(head) < len(part.units):
         yield element("p", f"{counted(tail.start - head.stop, 'more unit')} between, not listed on this page.", class_="more")
     yield from (_unit(part.units[i], part, limits) for i in tail)
+
+
+def _replaced(part: Stretch) -> str:
+    """Return what the messages of a stretch stand for."""
+    return counted(len(part.units), "unit") if part.units else f"{entries(part.first, part.last)}, which had not to be read"
 
 
 def _unit(unit: Unit, part: Stretch, limits: Limits) -> Element:

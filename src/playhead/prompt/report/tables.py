@@ -53,19 +53,20 @@ def _class(column: Column) -> str | None:
 
 def fallen(parts: Iterable[Stretch], lost: Sequence[Injection]) -> Element:
     """Return what the model does not see as it was, by form and reason, or the sentence that it sees all."""
-    groups: dict[tuple[str, str], list[Stretch]] = {}
+    groups: dict[tuple[str, object], list[Stretch]] = {}
     for part in parts:
         if part.form not in {"raw", INJECTION}:
-            groups.setdefault((part.form, part.why), []).append(part)
+            groups.setdefault((part.form, part.why if part.level is None else part.level), []).append(part)
     if not groups and not lost:
         return element("p", "Nothing: the model sees all of the view, word for word.")
     columns = (Column(heading="Form"), Column(heading="Reason"), Column(heading="Entries"), Column(heading="Count", is_number=True), Column(heading="Tokens", is_number=True))
-    rows = [_fallen_row(form, reason, group) for (form, reason), group in groups.items()]
+    rows = [_fallen_row(form, group) for (form, _), group in groups.items()]
     rows += [[swatch(INJECTION), f"{i.namespace}: there is no user message to stand before", "", "", ""] for i in lost]
     return element("div", table(columns, rows, name="What fell out or is told shorter"), id="fell")
 
 
-def _fallen_row(form: str, reason: str, group: Sequence[Stretch]) -> list[Child]:
+def _fallen_row(form: str, group: Sequence[Stretch]) -> list[Child]:
+    reason = group[0].why if group[0].level is None or len(group) == 1 else f"told by {counted(len(group), 'summary')} of level {group[0].level}"
     first, last = min((p.first for p in group if p.first), default=0), max(p.last for p in group)
     count, known, unread = sum(p.count for p in group), sum(p.tokens or 0 for p in group), sum(p.count for p in group if p.tokens is None)
     size = _told(known, "token") if not unread else element("span", f"{known:,} + {counted(unread, 'entry')} not read" if known else "not read")

@@ -38,7 +38,7 @@ class WindowedPassthroughStrategy:
         lead = room_for_lead(units, budget)
         room = budget.room - sum(u.tokens for u in units[:lead])
         earliest = units.fit(room, start=units.lead)
-        if earliest == units.lead and units.unread is None:
+        if earliest == units.lead and not units.gaps:
             return tail_plan(units, lead=lead, start=earliest, older=OLDER, kept=KEPT)
         latest = max(earliest, units.fit(int(room * self.jump_to), start=earliest) - 1)
         latest = min(latest, len(units) - 1)

@@ -83,10 +83,10 @@ def test_each_form_is_drawn_and_explained():
     assert [a.attributes["class"] for a in view.all("a")] == ["part summary", "part trimmed", "part omitted", "part raw"]
     assert [a.attributes["class"] for a in sent.all(within="part")] == ["part summary", "part injection", "part trimmed", "part raw", "part free"]
     tips = [a.attributes["aria-label"] for a in view.all("a")]
-    assert tips[0].startswith("summary: folded; entries 1–2, 24 tokens") and "off the topic" in tips[2]
+    assert tips[0].startswith("summary: folded; L1-0001; entries 1–2, 24 tokens") and "off the topic" in tips[2]
     assert {a.attributes["data-tip"] for a in sent.all("a")} >= set(tips[:2])
     rows = page.one(id="fell").one("table").rows()
-    assert [(r[0], r[1], r[2]) for r in rows] == [("summary", "folded", "1–2"), ("trimmed", "long and old; head and tail", "3"), ("omitted", "off the topic", "4")]
+    assert [(r[0], r[1], r[2]) for r in rows] == [("summary", "folded; L1-0001", "1–2"), ("trimmed", "long and old; head and tail", "3"), ("omitted", "off the topic", "4")]
     assert [form.text for form in page.one("ul", within="legend").all(within="form")] == ["raw", "summary", "trimmed", "injection", "omitted", "free"]
 
 

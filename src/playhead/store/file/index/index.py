@@ -39,19 +39,24 @@ class Index:
         self._directory = place.index(stem)
         self._read_only = place.read_only
         self._spoilt: set[str] = set()
+        self._opened: tuple[Recording, list[Segment]] | None = None
 
     def places(self, recording: Recording, sort: str, name: str) -> tuple[list[int], int]:
         """Return where entries of that name may stand, in order, and from which place on the tape is not indexed."""
         while True:
-            segments = self._segments(recording)
+            before = self._opened
+            segments = before[1] if before is not None and before[0] is recording else self._segments(recording)
+            self._opened = recording, segments
             try:
                 found = [place for segment in segments for place in segment.places(hashed(sort, name))]
             except SpoiltSegment as spoilt:
                 self._give_up(str(spoilt))
             except OSError:
-                return [], 0
+                if before is None or before[0] is not recording:
+                    return [], 0
             else:
                 return found, segments[-1].stop if segments else 0
+            self._opened = None
 
     def reach(self, recording: Recording) -> int:
         """Return from which place on the tape is not indexed."""
@@ -76,6 +81,7 @@ class Index:
         """Index the tape up to its end. Raises OSError where that cannot be written, StoreDamaged where the tape cannot be read."""
         if self._read_only:
             return
+        self._opened = None
         make_directories(self._disk, self._directory, flushed=False)
         segments = self._segments(recording)
         for start, stop, pairs in _pieces(recording, segments[-1].stop if segments else 0):
