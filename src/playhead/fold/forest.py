@@ -9,13 +9,17 @@ from datetime import datetime
 from typing import Literal
 
 from playhead.fold.node import Node
+from playhead.store.protocol import EMPTY, Head
 
 PinKind = Literal["range", "document"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """A request to keep a run of entries raw. `first` and `last` are entry ids, 0 where an end is not on the tape: it then counts for nothing."""
+    """A request to keep a run of entries raw. `first` and `last` are entry ids, 0 where an end is not on the tape: it then counts for nothing.
+
+    `uid` is its entry's: of two pins that branches called alike it tells which is meant.
+    """
 
     id: str
     first: int
@@ -26,6 +30,7 @@ class Pin:
     kind: PinKind = "range"
     level: int | None = None
     max_level: int | None = None
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,8 @@ class Forest:
     `roots` are the nodes without a parent, by where they stand; they never overlap. `nodes` holds by uid the roots and those
     below them that are loaded, `parents` the parent of each loaded node that has one. `cut` is what is shown, None before
     anything was folded. `outcomes` are the deterministic failures that still count; `counter` is the number of the newest
-    node. `ignored` counts entries that would have broken a constraint, by reason; `generation` is the main tape's.
+    node. `ignored` counts entries that would have broken a constraint, by reason; `generation` is the main tape's. `head` is where
+    the sidecar ended, so that what is decided on a snapshot can be written only where it still holds.
     """
 
     roots: tuple[Node, ...] = ()
@@ -84,6 +90,7 @@ class Forest:
     counts: Mapping[int, int] = field(default_factory=dict)
     ignored: Mapping[str, int] = field(default_factory=dict)
     generation: int = 0
+    head: Head = EMPTY
 
     @property
     def told_to(self) -> int:

@@ -58,3 +58,25 @@ class Node:
     def covers(self, entry: int) -> bool:
         """Whether an entry id lies inside it."""
         return self.first <= entry <= self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDraft:
+    """A summary before it stands: all of a Node that its writer knows, its ends by their lasting names and how many entry ids they span."""
+
+    level: int
+    first_uid: str
+    last_uid: str
+    entries: int
+    units: int
+    raw_tokens: int
+    text: str
+    index: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    voice: Voice = "normal"
+    phase: str | None = None
+    children: tuple[str, ...] = ()
+    since: datetime
+    until: datetime
+    model: str = ""
+    how: Mapping[str, Any] = field(default_factory=FrozenDict)
