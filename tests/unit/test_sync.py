@@ -16,7 +16,9 @@ import playhead as ph
 from playhead import clock, sync
 from playhead.importers import driver
 from playhead.prompt import compile as compiler
+from playhead.prompt.manager import manager as managers
 from playhead.store.query import PAGE, TapeQuery
+from playhead.sync.manager import PAGE as MESSAGES_PAGE
 from playhead.tape import tape as tapes
 
 AWAITED_ONLY = {"__aenter__", "__aexit__"}
@@ -28,6 +30,7 @@ RETURNS = {
     "lock": "AbstractContextManager[None]",
     "lease": "AbstractContextManager[Tape]",
     "follow": "Iterator[TapeEntry]",
+    "messages": "Iterator[StoredMessage]",
 }
 
 
@@ -50,6 +53,30 @@ def test_every_method_of_a_tape_and_a_branch_has_a_twin_with_the_same_signature(
 @pytest.mark.parametrize("name", sorted(n for n in dir(tapes.Tape) if isinstance(getattr(tapes.Tape, n), property)))
 def test_every_property_of_a_tape_has_a_twin(name: str):
     assert isinstance(vars(sync.Tape)[name], property)
+
+
+@pytest.mark.parametrize("name", sorted(public_methods(managers.ContextManager)))
+def test_every_method_of_a_manager_has_a_twin_with_the_same_signature(name: str):
+    twin, method = getattr(sync.ContextManager, name), getattr(managers.ContextManager, name)
+    assert list(inspect.signature(twin).parameters.values()) == list(inspect.signature(method).parameters.values())
+    if name != "__init__":
+        assert inspect.signature(twin).return_annotation == RETURNS.get(name, inspect.signature(method).return_annotation)
+    assert not inspect.iscoroutinefunction(twin)
+    assert (inspect.getdoc(twin) or "").partition("\n")[0] == (inspect.getdoc(method) or "").partition("\n")[0]
+
+
+def test_a_manager_is_opened_with_the_same_arguments():
+    assert inspect.signature(sync.ContextManager.open).parameters == inspect.signature(managers.ContextManager.open).parameters
+
+
+def test_every_attribute_of_a_manager_has_a_twin():
+    asynchronous = managers.ContextManager(tapes.Tape(ph.InMemoryTapeStore(), "t"), strategy=ph.PassthroughStrategy(), namespace="n", agent="Claude", model=None, clock=None, owns_store=False)
+    own = {name for name in vars(asynchronous) if not name.startswith("_")} | {name for name in dir(managers.ContextManager) if isinstance(getattr(managers.ContextManager, name), property)}
+    assert {name for name, value in vars(sync.ContextManager).items() if isinstance(value, property)} == own
+    twin = sync.ContextManager(sync.Tape(ph.InMemoryTapeStore(), "t"), strategy=ph.PassthroughStrategy(), namespace="n", agent="Claude", model=None, clock=None, owns_store=False)
+    assert {name: getattr(twin, name) for name in own - {"tape", "strategy", "strategy_in_force", "identity"}} == {"namespace": "n", "agent": "Claude", "is_closed": False}
+    assert isinstance(twin.tape, sync.Tape)
+    assert (twin.strategy, twin.strategy_in_force, twin.identity) == (twin.asynchronous.strategy, twin.asynchronous.strategy_in_force, twin.asynchronous.identity)
 
 
 @pytest.mark.parametrize("name", sorted(set(public_methods(TapeQuery)) - OF_VALUES - {"__init__"}))
@@ -207,3 +234,67 @@ def test_an_exception_leaves_a_blocking_fork_as_it_was_raised(tape: sync.Tape):
         branch.append(ph.user("kept"))
         raise ph.InvalidInput("mine")
     assert [e.payload["content"] for e in tape.query().kinds("message")] == ["kept"]
+
+
+FOLDING = {"compression_model": "extractive", "recent_window_tokens": 50, "target_chunk_tokens": 60, "summary_target_tokens": 40, "l1_holdback_chunks": 0}
+
+
+def test_a_manager_remembers_compiles_and_reopens_without_await(tmp_path):
+    with sync.ContextManager.open(path=tmp_path / "memory", strategy=ph.AutobiographicalStrategy(**FOLDING)) as manager:
+        ids = [manager.add_message(who, f"{who} says what stands in file{n}.py, line {n}, about the order A{n}.") for n in range(12) for who in ("User", "Claude")]
+        assert manager.tick().did == "summary"
+        assert manager.drain() > 1
+        prompt = manager.compile(ph.Budget(700, reserve_for_response=100))
+        assert prompt.stats.summaries > 0
+        assert manager.get_render_stats() == prompt.render_stats
+        found = manager.search_summaries("file0.py", include_merged=True)[0].node
+        assert manager.get_summary(found.id) == found
+    assert manager.is_closed
+    with pytest.raises(ph.ManagerClosed):
+        manager.message_count()
+    manager = sync.ContextManager.open(path=tmp_path / "memory", strategy=ph.AutobiographicalStrategy(**FOLDING))
+    assert [message.id for message in manager.messages()] == ids
+    assert manager.compile(ph.Budget(700, reserve_for_response=100)).digest == prompt.digest
+    manager.aclose()
+    manager.aclose()
+
+
+def test_a_manager_shares_the_store_of_a_blocking_tape_and_leaves_it_open(tape: sync.Tape):
+    tape.append(ph.user("from the tape"))
+    with sync.ContextManager.open(store=tape.store, tape=tape.name) as manager:
+        manager.add_message("Claude", "from the manager")
+        assert [message.text for message in manager.messages()] == ["from the tape", "from the manager"]
+        manager.branch_at(next(manager.messages()).id, name="try")
+        manager.switch_branch("try")
+        assert (manager.current_branch(), manager.message_count(), isinstance(manager.tape, sync.Branch)) == ("try", 1, True)
+    assert [entry.payload["content"] for entry in tape.query().kinds("message")] == ["from the tape", "from the manager"]
+
+
+def test_a_manager_folds_in_the_background_while_nothing_is_asked_of_it(tape: sync.Tape):
+    strategy = ph.AutobiographicalStrategy(**FOLDING, auto_tick_on_new_message=True)
+    heard: list[str] = []
+    with sync.ContextManager.open(store=tape.store, strategy=strategy) as manager:
+        end = manager.on_message(lambda event: heard.append(event.kind))
+        held = manager.add_message("User", "This will be edited before it is remembered.", hold=60)
+        assert [hold.uid for hold in manager.compression_holds()] == [held]
+        for n in range(12):
+            manager.add_message("User", f"The order A{n} goes to the customer C{n} by the van V{n}.")
+        manager.settled()
+        assert manager.max_summary_level() == 0
+        manager.release_compression(held)
+        manager.settled()
+        assert manager.max_summary_level() >= 1
+        end()
+        manager.remove_message(held)
+    assert heard == ["add"] * 13
+
+
+def test_iterating_messages_reads_past_one_page_and_may_be_left_early(tape: sync.Tape):
+    with sync.ContextManager.open(store=tape.store) as manager:
+        for n in range(MESSAGES_PAGE + 2):
+            manager.add_message("User", str(n))
+        assert [message.text for message in manager.messages()] == [str(n) for n in range(MESSAGES_PAGE + 2)]
+        for message in manager.messages():
+            if message.text == "3":
+                break
+        assert message.text == "3"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Concatenate, cast
 
 from playhead.entry.entry import TapeEntry
 from playhead.store import query as queries
 from playhead.sync.portal import Bound, P, wait
+from playhead.sync.scope import each
 
 
 def _narrowed(method: Callable[Concatenate[queries.TapeQuery, P], queries.TapeQuery]) -> Bound[P, TapeQuery]:
@@ -44,9 +45,7 @@ class TapeQuery:
         return wait(_all, self.asynchronous)
 
     def __iter__(self) -> Iterator[TapeEntry]:
-        entries = aiter(self.asynchronous)
-        while page := wait(_page, entries):
-            yield from page
+        return each(aiter(self.asynchronous), at_a_time=queries.PAGE)
 
     def __repr__(self) -> str:
         return repr(self.asynchronous)
@@ -54,14 +53,3 @@ class TapeQuery:
 
 async def _all(query: queries.TapeQuery) -> list[TapeEntry]:
     return [entry async for entry in query]
-
-
-async def _page(entries: AsyncIterator[TapeEntry]) -> list[TapeEntry]:
-    """Return the next entries, as many as the query reads at a time."""
-    page: list[TapeEntry] = []
-    while len(page) < queries.PAGE:
-        try:
-            page.append(await anext(entries))
-        except StopAsyncIteration:
-            break
-    return page

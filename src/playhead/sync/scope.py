@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
@@ -26,19 +27,23 @@ class Scope(Generic[T]):
         return wait(self._scope.__aexit__, kind, error, trace)
 
 
-def each(items: AsyncIterator[T]) -> Iterator[T]:
-    """Yield what an async iterator yields, and close it at the end."""
+def each(items: AsyncIterator[T], *, at_a_time: int = 1) -> Iterator[T]:
+    """Yield what an async iterator yields, and close it at the end; so many are waited for at a time."""
     try:
-        while True:
-            try:
-                yield wait(_next, items)
-            except StopAsyncIteration:
-                return
+        while page := wait(_page, items, at_a_time):
+            yield from page
     finally:
         close = getattr(items, "aclose", None)
-        if close is not None:
+        if close is not None and not sys.is_finalizing():
             wait(close)
 
 
-async def _next(items: AsyncIterator[T]) -> T:
-    return await anext(items)
+async def _page(items: AsyncIterator[T], count: int) -> list[T]:
+    """Return the next items, fewer than `count` only at their end."""
+    page: list[T] = []
+    while len(page) < count:
+        try:
+            page.append(await anext(items))
+        except StopAsyncIteration:
+            break
+    return page

@@ -201,7 +201,10 @@ class Tape:
     anchors = _blocking(tapes.Tape.anchors)
     info = _blocking(tapes.Tape.info)
     read = _blocking(tapes.Tape.read)
+    amends = _blocking(tapes.Tape.amends)
     read_messages = _blocking(tapes.Tape.read_messages)
+    read_range = _blocking(tapes.Tape.read_range)
+    boundary = _blocking(tapes.Tape.boundary)
 
 
 class Branch(Tape):

@@ -1,0 +1,92 @@
+"""The refusal of a plan that does not fit, with what takes how much of the room and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from playhead.errors import OverBudgetError
+from playhead.fold.choosing import accounting
+from playhead.fold.choosing.backlog import free_runs
+from playhead.fold.forest import Pin
+from playhead.fold.resolvers.protocol import Item, Solution
+from playhead.prompt.budget import Budget
+from playhead.prompt.folding.middle import Missing, Windows
+from playhead.prompt.folding.state import FoldState, held_raw, is_raw
+from playhead.view.plan import Units
+
+Held = tuple[Pin, int, bool]
+"""A pin that holds raw units, how many tokens of these were loaded, and whether that is all of them."""
+
+
+def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Sequence[Missing], windows: Windows, solution: Solution, room: int, budget: Budget) -> OverBudgetError:
+    """Return the error for a view that cannot be folded into a room; `diagnostics` holds the facts of specs: context-manager 6.2 and folding 8.
+
+    `untold` are the runs that were not loaded and that no summary tells; what they cost is estimated by what the loaded entries cost.
+    """
+    head = sum(unit.tokens for unit in units[: windows.head])
+    tail = sum(unit.tokens for unit in units[windows.tail :])
+    pins = _raw_pins(units, known, windows, untold)
+    untold = _unpinned(untold, known)
+    floor, unread = accounting.floor(items), _estimated(units, untold)
+    diagnostics = {
+        "configured_budget": budget.max_tokens,
+        "reserve_for_response": budget.reserve_for_response,
+        "input_budget": room,
+        "head_tokens": head,
+        "tail_tokens": tail,
+        "middle_tokens": solution.tokens - head - tail,
+        "floor_tokens": floor.tokens + unread,
+        "deepest_level": max((known.forest.nodes[uid].level for uid in solution.nodes), default=0),
+        "deepest_available_level": max((level for level, count in known.forest.counts.items() if count), default=0),
+        "summary_counts_by_level": dict(known.forest.counts),
+        "unsummarised": [{"first": run.first, "last": run.last} for run in untold],
+        "wanted": _wanted(untold, items) if sum(item.tokens for item in items if item.is_fixed) <= room else [],
+        "raw_pins": [{"id": pin.id, "name": pin.name, "kind": pin.kind, "tokens": tokens} for pin, tokens, _ in pins],
+    }
+    what, advice = _said(head, tail, room=room, pins=pins, untold=bool(untold), items=items)
+    return OverBudgetError(needed=max(solution.tokens + unread, floor.tokens + unread, room + 1), room=room, what=what, diagnostics=diagnostics, advice=advice)
+
+
+def _estimated(units: Units, untold: Iterable[Missing]) -> int:
+    """Return about what runs that were not loaded cost, by what the loaded units cost an entry."""
+    entries = sum(unit.last - unit.first + 1 for unit in units if unit.ids)
+    return sum(run.last - run.first + 1 for run in untold) * units.tokens // max(1, entries)
+
+
+def _wanted(untold: Iterable[Missing], items: Iterable[Item]) -> list[dict[str, int]]:
+    """Return the summaries of level 1 that would have helped: of what no summary tells and may be folded. Merges come in their own time."""
+    loaded = (Missing(first=item.first, last=item.last) for item in items if item.level == 0 and not item.above and not item.is_fixed and item.first)
+    runs: list[Missing] = []
+    for run in sorted((*untold, *loaded), key=lambda run: run.first):
+        if runs and run.first <= runs[-1].last + 1:
+            runs[-1] = Missing(first=runs[-1].first, last=max(runs[-1].last, run.last))
+        else:
+            runs.append(run)
+    return [{"level": 1, "first": run.first, "last": run.last} for run in runs]
+
+
+def _said(head: int, tail: int, *, room: int, pins: Sequence[Held], untold: bool, items: Sequence[Item]) -> tuple[str, str]:
+    """Return what does not fit, and what helps."""
+    if head + tail > room:
+        return f"What always stays raw (head window {head:,}, recent window {tail:,})", "raise max_tokens, or set head_window_tokens and recent_window_tokens lower"
+    if pins:
+        named = ", ".join(f"{pin.name or pin.id} of {'' if is_whole else 'more than '}{tokens:,} tokens" for pin, tokens, is_whole in pins)
+        return f"The view, with what is pinned ({named}),", "unpin some, or raise max_tokens"
+    if untold or any(item.level == 0 and not item.above and not item.is_fixed for item in items):
+        return "The view, part of which no summary tells yet,", "call tick() or drain(), which write the summaries it lacks, then compile again; or raise max_tokens"
+    return "The view, folded as far as it goes,", "raise max_tokens, or lower the reserve"
+
+
+def _raw_pins(units: Units, known: FoldState, windows: Windows, untold: Sequence[Missing]) -> list[Held]:
+    """Return the pins that hold raw units in the middle."""
+    middle = units[windows.head : windows.tail]
+    pins = [pin for pin in known.forest.pins if is_raw(pin)]
+    unread = {pin.uid for pin in pins for run in untold if pin.first <= run.last and run.first <= pin.last}
+    held = [(pin, sum(u.tokens for u in middle if pin.first <= u.first <= pin.last), pin.uid not in unread) for pin in pins]
+    return [(pin, tokens, is_whole) for pin, tokens, is_whole in held if tokens or not is_whole]
+
+
+def _unpinned(untold: Iterable[Missing], known: FoldState) -> list[Missing]:
+    """Return what of runs is not pinned: for that a summary would help."""
+    runs = held_raw(known.forest)
+    return [Missing(first=part.first, last=part.last) for run in untold for part in free_runs(run.first, run.last, runs)]

@@ -1,0 +1,1 @@
+"""The context manager: messages in, memory kept, prompts out."""
