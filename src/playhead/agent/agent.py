@@ -17,6 +17,7 @@ from playhead import clock
 from playhead.agent.calling import Approve
 from playhead.agent.commands import begun, command, cut_short, is_command
 from playhead.agent.events import FinalEvent, TextEvent
+from playhead.agent.folding import Folding, Tick, bound, tools_of
 from playhead.agent.given import Prompt, checked_budget, checked_call, checked_context, checked_model, checked_prompt, checked_state, checked_steps, checked_tape, checked_text, checked_tools
 from playhead.agent.hooks import Hooks
 from playhead.agent.inbox import Inbox
@@ -33,6 +34,7 @@ from playhead.agent.toolbox import Toolbox
 from playhead.agent.tools import Tool, ToolContext
 from playhead.entry.message import Message, Text
 from playhead.errors import InvalidInput, PlayheadError
+from playhead.fold.ticker import Identity, Ticked
 from playhead.model.protocol import Model
 from playhead.model.registry import get_model, provider_of
 from playhead.prompt.budget import Budget
@@ -64,7 +66,8 @@ class Agent:
     `fallbacks` serve runs that name none. `inbox` makes the inbox of a tape, such as `TapeInbox`. `approve` is asked before tools that
     need it. With `lock` the runs on one tape wait for each other, in all processes. `recover` says what becomes of runs whose process
     died. `commands` takes prompts that begin with a comma for commands. `context`, `store` and sidecars that are not given may come from
-    `plugins`. The default store is in memory and lives as long as the agent.
+    `plugins`. The default store is in memory and lives as long as the agent. With an AutobiographicalStrategy it remembers in summaries, kept
+    under its `name` and written in the background after each turn, or with `tick="manual"` by `tick()` alone.
     """
 
     def __init__(
@@ -89,15 +92,18 @@ class Agent:
         commands: bool = False,
         counter: Counter | None = None,
         archives: str | Path | None = None,
+        name: str = "agent",
+        tick: Tick = "turn",
     ) -> None:
+        self.name = checked_text(name, "An agent's name")
         self.system_prompt = checked_text(system_prompt, "A system prompt")
         self.max_steps = checked_steps(max_steps)
         self.hooks = Hooks(plugins)
         self.context = checked_context(context) or self.hooks.context() or default_tape_context()
-        self.strategy = strategy
+        self.strategy = bound(strategy, name=self.name)
         self.budget = checked_budget(budget)
         self.sidecars = Mounts((*sidecars, *self.hooks.sidecars()))
-        self.tools = Toolbox((*checked_tools(tools), *_spill_tools(self.sidecars)))
+        self.tools = Toolbox((*checked_tools(tools), *_spill_tools(self.sidecars), *tools_of(self.strategy)))
         self.model = None if model is None else checked_model(model)
         self.fallbacks = tuple(checked_model(fallback) for fallback in ((fallbacks,) if isinstance(fallbacks, str) else fallbacks))
         self.approve: Approve | None = checked_call(approve, "What approves calls is an async function of the call and its context")
@@ -112,6 +118,7 @@ class Agent:
         self._inboxes: dict[str, Inbox] = {}
         self._running: dict[str, list[anyio.Event]] = {}
         self._sessions: dict[str, str] = {}
+        self._folding = Folding(self.strategy, tick=tick)
 
     async def __aenter__(self) -> Self:
         return self
@@ -120,7 +127,8 @@ class Agent:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of what plug-ins provided."""
+        """Let go of what plug-ins provided; summaries that are being written are left for the next turn."""
+        await self._folding.aclose()
         await self.hooks.aclose()
 
     @property
@@ -222,6 +230,14 @@ class Agent:
         stream.waits = admission == "queue"
         return stream
 
+    async def tick(self, tape: str) -> Ticked:
+        """Write one summary of a tape, if one is due; what an agent with `tick="manual"` leaves to its host. Raises NoCompressionModel."""
+        return await self._folding.tick(self.tape(tape), client=self.model, identity=self._identity())
+
+    async def settled(self) -> None:
+        """Wait until no summary is being written in the background."""
+        await self._folding.settled()
+
     async def switch_model(self, tape: str, model: str) -> None:
         """Have runs on a tape that name no model ask this one from now on; the tape remembers it. Raises InvalidModelSpec, ProviderNotFoundError."""
         provider_of(model)
@@ -252,6 +268,7 @@ class Agent:
             inbox=None,
             approve=self.approve,
             shrink=None if spill is None else spill.shrink,
+            refold=None,
             continue_prompt=self.continue_prompt,
             reasoning_effort=None if reasoning_effort is None else checked_text(reasoning_effort, "A reasoning_effort"),
             output=None if output_type is None else OutputForm(output_type),
@@ -278,12 +295,18 @@ class Agent:
             models = await self._models(model, held, stack) if asks else ()
             if not isinstance(tape, str):
                 return Opened(tape=main, models=models, held=held, inbox=self._sessions.get(tape.name), stack=stack.pop_all())
+            if is_kept and isinstance(tape, str):
+                stack.callback(self._folding.start, main, client=self.model or model, identity=self._identity())
             scope = main.fork_tape(merge_back=is_kept)
             with anyio.CancelScope(shield=True):  # a fork that was cancelled on its way might be there, and nobody's
                 branch = await stack.enter_async_context(scope)
             if not is_kept:
                 await branch.bootstrap()
             return Opened(tape=branch, models=models, held=held, inbox=tape, stack=stack.pop_all(), scope=scope)
+
+    def _identity(self) -> Identity:
+        """Return under whose name summaries are written: the agent's own."""
+        return Identity(system_prompt=with_contract(self.system_prompt, self.tools) or None, tools=tuple(tool.spec for tool in self.tools.values()))
 
     def _began(self, name: str, stack: AsyncExitStack) -> tuple[anyio.Event, ...]:
         """Note that a run is there on a tape, until the stack is closed; return the ends of those that were there before it."""
@@ -327,7 +350,12 @@ class Agent:
             stream.output = value
 
         run = Run(
-            replace(settings, inbox=inbox, reasoning_effort=settings.reasoning_effort or opened.held.reasoning_effort),
+            replace(
+                settings,
+                inbox=inbox,
+                refold=self._folding.refold(client=self.model or opened.models[0], identity=self._identity()),
+                reasoning_effort=settings.reasoning_effort or opened.held.reasoning_effort,
+            ),
             models=opened.models,
             prompt=prompt,
             recorded=recorded.message,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from playhead import clock
 from playhead.agent.calling import Approve, Shrink, answered
 from playhead.agent.decisions import Finish, RunFacts
 from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
+from playhead.agent.folding import Refold
 from playhead.agent.heard import Heard, events_of
 from playhead.agent.hooks import Hooks
 from playhead.agent.inbox import Inbox, Leased
@@ -30,9 +32,10 @@ from playhead.agent.toolbox import Toolbox
 from playhead.agent.tools import ToolContext
 from playhead.entry.message import Message, ToolCall, ToolResult, assistant, user
 from playhead.entry.payload import message_to_entries
-from playhead.errors import BadReply, ContextLimitExceeded, ModelError, OutputMismatch, StepLimitReached
-from playhead.model.protocol import Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta
+from playhead.errors import BadReply, ContextLimitExceeded, ModelError, OutputMismatch, OverBudgetError, PlayheadError, StepLimitReached
+from playhead.model.protocol import Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta, ToolSpec
 from playhead.prompt.budget import Budget
+from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
 from playhead.store.blobs import blobs_of
 from playhead.tape.tape import Tape
@@ -60,6 +63,7 @@ class Settings:
     inbox: Inbox | None
     approve: Approve | None
     shrink: Shrink | None
+    refold: Refold | None
     continue_prompt: str
     reasoning_effort: str | None
     output: OutputForm | None
@@ -184,7 +188,11 @@ class Run:
             turn.retried = True
             if folds:
                 turn.smaller = self._smaller()
-                return await self._asked()
+                try:
+                    return await self._asked()
+                except ContextLimitExceeded:
+                    if not is_shortened_by_handoff(self._tape):
+                        raise
             await self._handed_off(exc, started)
             await self._emit(ErrorEvent(error=exc))
             return None
@@ -204,7 +212,7 @@ class Run:
         specs = [tool.spec for tool in settings.toolbox.values()]
         tail = await self._tail()
         budget = turn.smaller or settings.budget
-        prompt = await compiled(self._tape, model=self._models[0], budget=budget, strategy=settings.strategy, system_prompt=settings.system_prompt, tools=specs, tail=tail)
+        prompt = await self._compiled(budget, tools=specs, tail=tail)
         room, turn.total = budget_for(self._models[0], budget), prompt.stats.total
         request = await request_of(
             prompt,
@@ -223,6 +231,21 @@ class Run:
             await self._emit(TextEvent(delta=decided.text))
             return Reply(message=assistant(decided.text), model="hook")
         return await self._answer_to(decided)
+
+    async def _compiled(self, budget: Budget | None, *, tools: Sequence[ToolSpec], tail: str) -> Prompt:
+        """Compile what the model should see; where it does not fit, once more when the summaries are written that it lacks."""
+        settings = self._settings
+        make = partial(compiled, self._tape, model=self._models[0], budget=budget, strategy=settings.strategy, system_prompt=settings.system_prompt, tools=tools, tail=tail)
+        try:
+            return await make()
+        except OverBudgetError as refused:
+            if settings.refold is None:
+                raise
+            try:
+                await settings.refold(self._tape, refused)
+            except PlayheadError as exc:
+                raise refused from exc
+            return await make()
 
     def _smaller(self) -> Budget:
         """Return the budget for a second try: what is known of the model's context by now, and less than what was too long."""

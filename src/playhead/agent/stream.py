@@ -13,12 +13,12 @@ from warnings import warn
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from playhead.agent.background import Background
 from playhead.agent.events import ErrorEvent, FinalEvent, RunEvent, TextEvent, UsageEvent
 from playhead.agent.opening import Opened
 from playhead.agent.running import is_cancelled
 from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.model.protocol import Usage
+from playhead.tape.background import Background
 from playhead.tape.merging import MergeReport
 from playhead.tape.tape import Tape
 

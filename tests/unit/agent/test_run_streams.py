@@ -7,7 +7,6 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from playhead.agent import background
 from playhead.agent.agent import Agent
 from playhead.agent.events import ErrorEvent, TextEvent
 from playhead.agent.stream import BUFFER
@@ -16,6 +15,7 @@ from playhead.entry.entry import event_name
 from playhead.errors import InvalidInput, ModelUnavailable, PlayheadError, StoreError, StoreUnavailable
 from playhead.model.scripted import ScriptedModel, call
 from playhead.store.memory.store import InMemoryTapeStore
+from playhead.tape import background
 from tests.unit.agent.runs_lab import ping, shape, turn
 from tests.unit.agent.trouble import Points, TroubledStore
 
