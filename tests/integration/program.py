@@ -17,6 +17,13 @@ import pytest
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PATIENCE = 120
+SMALL = ("--recent", "400", "--set", "target_chunk_tokens=300")
+"""Settings under which a conversation of a few thousand tokens folds."""
+
+
+def said(number: int) -> str:
+    """Return one thing that is said in such a conversation."""
+    return f"Host gw{number} answered in {number} ms; its configuration is in hosts/gw{number}.yaml and nothing else was amiss."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

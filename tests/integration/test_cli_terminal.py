@@ -86,11 +86,13 @@ def test_the_demo_fits_on_one_screen_and_loses_nothing(playhead: Program, column
 
 def test_the_demo_tells_the_same_in_json(playhead: Program):
     told = playhead.json("demo")
-    assert (told["is_whole"], told["written"], len(told["compiles"])) == (True, told["kept"], 4)
+    assert (told["is_whole"], told["written"], len(told["compiles"])) == (True, told["kept"], 6)
     assert all(c["tokens"] <= c["room"] for c in told["compiles"])
     assert told["asked"]["why"].startswith("omitted: ")
+    assert told["asked"]["told_by"]
+    assert {row["form"] for row in told["rows"]} == {"raw", "summary"}
     shares = {r["strategy"]: r["share"] for r in told["replays"]}
-    assert shares["windowed"] > shares["passthrough"]
+    assert shares["autobiographical"] > shares["windowed"] > shares["passthrough"]
 
 
 def test_the_demo_is_kept_once_in_a_store_that_is_named(playhead: Program):

@@ -5,27 +5,31 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 
 from rich.text import Text
 
 from playhead import clock
 from playhead.cli.bar import LOOKS, USUAL_WIDTH, Share, bar, legend
+from playhead.cli.failures import spoken
 from playhead.cli.files import replaced
 from playhead.cli.hints import command
 from playhead.cli.layout import Column, prose, table
 from playhead.cli.output import Output, counted
+from playhead.cli.parser import CARRIED
 from playhead.cli.plain import REASON_MOST, short_name
+from playhead.cli.remembering import no_memory, tell_written, tellers, tellers_facts, tellers_lines, told_line, write_due, written_facts
+from playhead.cli.steps import Step
 from playhead.cli.store_choice import existing_tape, viewed_tape
+from playhead.cli.strategy_choice import strategy_of
 from playhead.cli.transcript import message_lines
-from playhead.errors import InvalidInput
+from playhead.errors import InvalidInput, OverBudgetError
+from playhead.fold.node import Node
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
 from playhead.prompt.explain import Explanation, Row, told_entries, told_tokens
 from playhead.prompt.prompt import Prompt
-from playhead.prompt.strategies.passthrough import PassthroughStrategy
-from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
-from playhead.prompt.strategy import Strategy
+from playhead.prompt.strategies.autobiographical import AutobiographicalStrategy
 from playhead.view.calibration import counter_for
 from playhead.view.plan import Span
 
@@ -44,56 +48,95 @@ COLUMNS = (
 )
 
 
-def strategy_of(name: str) -> Strategy:
-    """Return the strategy of a name on the command line."""
-    return WindowedPassthroughStrategy() if name == WindowedPassthroughStrategy.name else PassthroughStrategy()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A prompt, what was written before it (None where that was not asked for), and what is to be said of memory.
+
+    `told_by` are the summaries that tell the entry `--why` asks about, the nearest first; None for a strategy that does not fold.
+    """
+
+    prompt: Prompt
+    wrote: tuple[Step, ...] | None = None
+    told_by: tuple[Node, ...] | None = None
+    remark: str = ""
 
 
-async def compiled(args: Namespace, *, dry_run: bool = False) -> Prompt:
-    """Return the prompt that the arguments ask for."""
+async def compiled(args: Namespace, out: Output, *, dry_run: bool = False) -> Compiled:
+    """Return the prompt that the arguments ask for; with a summarizer what is due is written first."""
     budget = Budget(max_tokens=args.max_tokens, reserve_for_response=args.reserve)
     counter = None if args.model is None else counter_for(args.model)
+    strategy = strategy_of(args)
     async with existing_tape(args, counter=counter) as tape:
-        return await compile(await viewed_tape(tape, args), budget, strategy=strategy_of(args.strategy), dry_run=dry_run)
+        viewed = await viewed_tape(tape, args)
+        if not isinstance(strategy, AutobiographicalStrategy):
+            return Compiled(prompt=await compile(viewed, budget, strategy=strategy, dry_run=dry_run))
+        wrote = None if args.summarizer is None else await write_due(viewed, strategy, budget, out)
+        if wrote is not None and not out.as_json:
+            tell_written(wrote, args, out)
+        prompt = await compile(viewed, budget, strategy=strategy, dry_run=dry_run)
+        memory, why = strategy.memory(viewed), getattr(args, "why", None)
+        told_by = None if why is None else await tellers(memory, why)
+        remark = "" if (await memory.look()).roots else await no_memory(viewed, args)
+        return Compiled(prompt=prompt, wrote=wrote, told_by=told_by, remark=remark)
 
 
 async def compile_tape(args: Namespace, out: Output) -> int:
     """Print what a model should see of a tape: as text, or as a provider's body."""
-    prompt = await compiled(args)
+    made = await compiled(args, out)
+    prompt = made.prompt
     if out.as_json:
         provider = args.provider or OPENAI
         payload = prompt.to(provider, model=args.model) if args.provider or prompt.messages else None
-        out.json({**_told(prompt), "provider": provider, "model": args.model, "spans": _spans(prompt), "provenance": _provenance(prompt), "payload": payload})
+        told = {"provider": provider, "model": args.model, "spans": _spans(prompt), "provenance": _provenance(prompt), "wrote": written_facts(made.wrote), "payload": payload}
+        out.json({**_told(prompt), **told})
         return 0
     if args.provider is not None:
         out.json(prompt.to(args.provider, model=args.model))
     else:
         for message in prompt.messages:
             out.lines(*message_lines(message, width=out.width))
+    out.flush()
     used = f"{prompt.stats.total:,} of {prompt.budget.room:,} tokens ({args.strategy}, counted by {prompt.stats.counter})"
-    out.note(f"{counted(len(prompt.messages), 'message')}, {used}; {command('explain', args, view=True)} says why")
+    out.note(f"{counted(len(prompt.messages), 'message')}, {used}; {command('explain', args, carries=CARRIED)} says why")
+    for remark in filter(None, (told_line(prompt), made.remark)):
+        out.note(remark)
     return 0
 
 
 async def explain(args: Namespace, out: Output) -> int:
     """Say why each part of a tape is in the prompt or out; also for a budget in which it does not fit."""
-    prompt = await compiled(args, dry_run=True)
-    explanation = prompt.explain()
+    made = await compiled(args, out, dry_run=True)
+    prompt, explanation = made.prompt, made.prompt.explain()
     if args.html is not None:
         _write_page(prompt, args.html, out)
     if args.why is not None:
-        if args.why > prompt.provenance.head:
-            raise InvalidInput(f"Tape '{args.tape}' ends at entry {prompt.provenance.head}; there is no entry {args.why} to tell of.")
-        why = explanation.why(args.why)
-        out.json({"tape": args.tape, "entry": args.why, "why": why}) if out.as_json else out.write(f"entry {args.why}: {short_name(why, most=REASON_MOST)}")
+        _tell_why(made, args, out)
     elif out.as_json:
         over = prompt.over_budget
-        out.json({**_told(prompt), "rows": [asdict(r) for r in explanation], "over_budget": None if over is None else over.details, "html": args.html})
+        out.json({**_told(prompt), "wrote": written_facts(made.wrote), "rows": [asdict(r) for r in explanation], "over_budget": None if over is None else over.details, "html": args.html})
     elif args.html is None:
         out.lines(*_headed(prompt, out.width), *explained(explanation, width=out.width), Text(""), *budget_bar(prompt, width=out.width))
+    if made.remark and args.why is None and not out.as_json:
+        out.flush()
+        out.note(made.remark)
     if prompt.over_budget is not None:
         raise prompt.over_budget
     return 0
+
+
+def _tell_why(made: Compiled, args: Namespace, out: Output) -> None:
+    """Say what became of one entry, and by which summaries it is told."""
+    prompt = made.prompt
+    if args.why > prompt.provenance.head:
+        raise InvalidInput(f"Tape '{args.tape}' ends at entry {prompt.provenance.head}; there is no entry {args.why} to tell of.")
+    why = spoken(prompt.explain().why(args.why), kind=OverBudgetError)
+    if out.as_json:
+        told_by = {} if made.told_by is None else {"told_by": tellers_facts(made.told_by, prompt)}
+        out.json({"tape": args.tape, "entry": args.why, "why": why, **told_by})
+        return
+    out.write(f"entry {args.why}: {short_name(why, most=REASON_MOST)}")
+    if made.told_by is not None:
+        out.lines(*tellers_lines(made.told_by, prompt, width=out.width))
 
 
 def _write_page(prompt: Prompt, file: str, out: Output) -> None:
@@ -116,13 +159,13 @@ def _told(prompt: Prompt) -> dict[str, object]:
         "anchor": made.anchor,
         "budget": {"max_tokens": budget.max_tokens, "reserve_for_response": budget.reserve_for_response, "room": budget.room},
         "strategy": made.strategy,
-        "stats": asdict(prompt.stats),
+        "stats": asdict(replace(prompt.stats, by_level=dict(sorted(prompt.stats.by_level.items())))),
         "digest": prompt.digest,
     }
 
 
 def _spans(prompt: Prompt) -> list[dict[str, object]]:
-    return [{"form": s.form, "first": s.first, "last": s.last, "count": s.count, "tokens": s.tokens, "reason": s.reason} for s in prompt.plan.spans]
+    return [{"form": s.form, "first": s.first, "last": s.last, "count": s.count, "tokens": s.tokens, "reason": s.reason, "node": s.node, "level": s.level} for s in prompt.plan.spans]
 
 
 def _provenance(prompt: Prompt) -> dict[str, object]:
@@ -163,7 +206,8 @@ def condensed(rows: Sequence[Row]) -> list[Row]:
 
 
 def _cells(row: Row, spans: Sequence[Span]) -> tuple[str, str, str, str, str]:
-    return row.form, told_entries(row, spans), f"{row.count:,}" if row.count else "", told_tokens(row, spans), short_name(row.reason, most=REASON_MOST)
+    reason = spoken(row.reason, kind=OverBudgetError) if row.form == "omitted" else row.reason
+    return row.form, told_entries(row, spans), f"{row.count:,}" if row.count else "", told_tokens(row, spans), short_name(reason, most=REASON_MOST)
 
 
 def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
@@ -178,3 +222,5 @@ def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
     left_out = " and ".join([f"{prompt.stats.omitted:,} tokens"] * bool(prompt.stats.omitted) + [f"{counted(unread, 'entry')} not read (?)"] * bool(unread))
     share = "<1" if 0 < 100 * used < room else 100 * used // room
     yield from prose(f"{used:,} of {room:,} tokens, {share}%" + (f"; left out: {left_out}" if left_out else ""), width=width)
+    if told := told_line(prompt):
+        yield from prose(told, width=width)

@@ -17,6 +17,7 @@ from playhead.entry.entry import ANCHOR
 from playhead.entry.lines import dump_line, entry_to_json
 from playhead.store.query import TapeQuery
 from playhead.tape.tape import Tape
+from playhead.view.bodies import messages
 from playhead.view.projection import DEFAULT
 from playhead.wire.providers import request_body
 
@@ -87,8 +88,7 @@ async def _entries(tape: Tape, args: Namespace) -> TapeQuery:
 async def _payload(tape: Tape, args: Namespace) -> dict[str, Any]:
     """Return the conversation as a provider's body: what was said, without the marks that anchors leave in a view."""
     said = tape.with_context(replace(tape.context, select=SAID))
-    messages = [m for unit in await said.read() for m in unit.messages]
-    return request_body(args.form, messages, model=args.model)
+    return request_body(args.form, tuple(messages(await said.read())), model=args.model)
 
 
 def _plain_text(body: bytes) -> bytes:

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from playhead.cli.arguments import UsageError
 from playhead.cli.hints import command
 from playhead.cli.output import Output
+from playhead.cli.parser import MEMORY
 from playhead.cli.plain import plain_json
 from playhead.entry import codec
-from playhead.errors import AnchorNotFound, BranchNotFound, Conflict, InvalidInput, OverBudgetError, PlayheadError, StoreUnavailable, UnreadableFile
+from playhead.errors import AnchorNotFound, BranchNotFound, Conflict, InvalidInput, InvalidOption, OverBudgetError, PlayheadError, StoreUnavailable, SummaryNotFound, UnreadableFile
 
 DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
@@ -28,9 +29,17 @@ _AROUND = re.compile(r"read what stands around (?:it|the gap) with before\(\d+\)
 TRACEBACK = "PLAYHEAD_TRACEBACK"
 SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
     UnreadableFile: ((" with format=", " with --format"),),
-    OverBudgetError: (("raise max_tokens, lower the reserve", "raise --max-tokens, lower --reserve"),),
+    OverBudgetError: (
+        ("call tick() or drain(), which write the summaries it lacks, then compile again", "have the summaries it lacks written with --summarizer extractive, or a MODEL"),
+        ("set head_window_tokens and recent_window_tokens lower", "set --head and --recent lower"),
+        ("unpin some", "`unpin` some"),
+        ("max_tokens", "--max-tokens"),
+        ("lower the reserve", "lower --reserve"),
+    ),
     Conflict: (("merge with policy='append'", "merge with --policy append"),),
+    SummaryNotFound: (("; search_summaries() lists those that stand", ""),),
     BranchNotFound: (("fork one with tape.fork(), or list those that are there with tape.branches()", "`playhead branches` lists those there are"),),
+    InvalidOption: (("AutobiographicalStrategy(hierarchical=False)", "--strategy autobiographical"),),
     InvalidInput: (("max_tokens", "--max-tokens"), ("reserve_for_response", "--reserve")),
 }
 """What the library calls its arguments, and what they are called on the command line."""
@@ -68,7 +77,8 @@ def _say(kind: str, message: str, details: dict[str, object], out: Output) -> No
 def spoken(message: str, *, kind: type[PlayheadError]) -> str:
     """Return what an error of a kind says, with the options' names for the library's arguments."""
     for called, option in next((words for known, words in SPOKEN.items() if issubclass(kind, known)), ()):
-        message = message.replace(called, option)
+        # Not inside a longer name, such as compression_max_tokens.
+        message = re.sub(("(?<!\\w)" if called[0].isalnum() else "") + re.escape(called), option, message)
     return message
 
 
@@ -80,9 +90,11 @@ def _with_commands(message: str, *, store: str | None) -> str:
 
 def _advice(error: PlayheadError, args: Namespace | None) -> str:
     """Return what to do on the command line about an error whose message does not say it."""
-    if args is None or not isinstance(error, AnchorNotFound):
-        return ""
-    return f" {command('anchors', args)} lists those there are; --anchor none reads the whole tape."
+    if args is not None and isinstance(error, AnchorNotFound):
+        return f" {command('anchors', args)} lists those there are; --anchor none reads the whole tape."
+    if args is not None and isinstance(error, SummaryNotFound):
+        return f" {command('tree', args, carries=MEMORY)} shows those that stand."
+    return ""
 
 
 def _innermost(failure: BaseException) -> BaseException:

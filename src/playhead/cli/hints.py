@@ -10,8 +10,9 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from playhead.cli.parser import CARRIED
+from playhead.cli.parser import Options
 
+NOTHING: Options = {}
 PROGRAM = "playhead"
 _PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
 
@@ -27,15 +28,15 @@ def program() -> str:
     return shlex.quote(str(called) if near.startswith(os.pardir) else near)
 
 
-def command(name: str, args: Namespace, *words: str, view: bool = False) -> str:
-    """Return a command of the same tape and store, in backticks; with `view`, of the same budget and reading too."""
+def command(name: str, args: Namespace, *words: str, carries: Options = NOTHING) -> str:
+    """Return a command of the same tape and store, in backticks, with those of the options that it `carries` that were given."""
     said = [name, *words]
     if getattr(args, "tape", None) is not None:
         said += ["--tape", args.tape] if not args.tape.startswith("-") else [f"--tape={args.tape}"]
-    if view:
-        for dest, (option, default) in CARRIED.items():
-            value = getattr(args, dest, None)
-            said += [option, str(value)] if value not in (None, default) else []
+    for dest, (option, default) in carries.items():
+        value = getattr(args, dest, None)
+        if value not in (None, default):
+            said += [word for one in (value if isinstance(value, list) else [value]) for word in (option, str(one))]
     if args.store:
         said += ["--store", masked(args.store)]
     return f"`{program()} {shlex.join(said)}`"

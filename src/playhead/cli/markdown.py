@@ -17,13 +17,13 @@ _MARKS = re.compile(r"([\\`*_\[\]<>#])")
 
 def title(tape: str) -> str:
     """Return the heading of a whole tape."""
-    return f"# {_escaped(tape)}\n"
+    return f"# {escaped(tape)}\n"
 
 
 def entry_markdown(entry: TapeEntry) -> str:
     """Return one entry as Markdown, a blank line before it."""
     blocks = _blocks(entry)
-    return "".join(f"\n{block}\n" for block in (f"## {entry.id} · {_escaped(speaker(entry))} · {entry.date[:19].replace('T', ' ')}", *blocks) if block)
+    return "".join(f"\n{block}\n" for block in (f"## {entry.id} · {escaped(speaker(entry))} · {entry.date[:19].replace('T', ' ')}", *blocks) if block)
 
 
 def _blocks(entry: TapeEntry) -> list[str]:
@@ -45,7 +45,7 @@ def _message(message: Message) -> list[str]:
 
 def _part(part: Part) -> str:
     if isinstance(part, ToolCall):
-        return f"**→ {_escaped(part.name)}**\n\n{fenced(_pretty(part.arguments), 'json')}"
+        return f"**→ {escaped(part.name)}**\n\n{fenced(_pretty(part.arguments), 'json')}"
     if isinstance(part, ToolResult):
         return _result(part)
     return part_words(part)
@@ -53,7 +53,7 @@ def _part(part: Part) -> str:
 
 def _result(result: ToolResult) -> str:
     words = result.content if isinstance(result.content, str) else "\n".join(map(part_words, result.content))
-    said = " ".join(filter(None, ("←", _escaped(result.name or "result"), "(failed)" if result.is_error else "")))
+    said = " ".join(filter(None, ("←", escaped(result.name or "result"), "(failed)" if result.is_error else "")))
     return f"**{said}**\n\n{fenced(words)}"
 
 
@@ -67,5 +67,13 @@ def _pretty(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _escaped(text: str) -> str:
+def coded(text: str) -> str:
+    """Return a name as code: word for word, in more backticks than it holds."""
+    line = one_line(text)
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    return f"{ticks} {line} {ticks}" if "`" in line else f"{ticks}{line}{ticks}"
+
+
+def escaped(text: str) -> str:
+    """Return a name as one line in which nothing is Markdown."""
     return _MARKS.sub(r"\\\1", one_line(text))

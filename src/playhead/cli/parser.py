@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 from playhead.cli.arguments import Command, Parser, UsageError, filled, number, spoken
 from playhead.cli.branch_arguments import BRANCH_COMMANDS
+from playhead.cli.fold_arguments import FOLD_COMMANDS, FOLDING, add_settings, fold_fault
 from playhead.cli.upkeep_arguments import UPKEEP_COMMANDS
 
-STRATEGIES = ("passthrough", "windowed")
+STRATEGIES = ("passthrough", "windowed", *FOLDING)
 PROVIDERS = ("openai", "openai-responses", "anthropic")
 FORMS = ("jsonl", "markdown", *PROVIDERS)
 ROLES = ("user", "assistant", "system")
@@ -22,16 +23,31 @@ SHOWN = 50
 """How many entries `show` prints where nothing says which."""
 
 MAX_TOKENS, RESERVE = 100_000, 4_000
-CARRIED = {
+Options = dict[str, tuple[str, object]]
+"""Options by what the arguments call them, each with its name and its default."""
+
+MEMORY: Options = {"namespace": ("--namespace", None)}
+"""The option that says whose summaries are meant."""
+
+SETTINGS: Options = {
+    "strategy": ("--strategy", STRATEGIES[0]),
+    **MEMORY,
+    "recent": ("--recent", None),
+    "head": ("--head", None),
+    "settings": ("--set", []),
+    "anchor": ("--anchor", None),
+}
+"""The options that say how a tape is folded."""
+
+CARRIED: Options = {
     "max_tokens": ("--max-tokens", MAX_TOKENS),
     "reserve": ("--reserve", RESERVE),
-    "strategy": ("--strategy", STRATEGIES[0]),
+    **SETTINGS,
     "model": ("--model", None),
-    "anchor": ("--anchor", "last"),
     "until": ("--until", None),
     "at": ("--at", None),
 }
-"""The options that say what is compiled, with their defaults: a hint of another command repeats them."""
+"""The options that say what is compiled: a hint of another command repeats those that were given."""
 
 STORES = """\
 Tapes are kept in the store that --store names, else in $PLAYHEAD_STORE, else in
@@ -150,10 +166,11 @@ def _add_search(parser: Parser) -> None:
 
 
 def _add_compile(parser: Parser) -> None:
-    _reading(parser, anchor="last")
+    _reading(parser)
     parser.add_argument("--max-tokens", metavar="N", type=number(least=0), default=MAX_TOKENS, help=f"the model's whole window (default: {MAX_TOKENS})")
     parser.add_argument("--reserve", metavar="M", type=number(least=0), default=RESERVE, help=f"what of it is kept for the answer (default: {RESERVE})")
     parser.add_argument("--strategy", choices=STRATEGIES, default=STRATEGIES[0], help="how the view is made to fit (default: passthrough)")
+    add_settings(parser, summarizer="first write the summaries that are due, with a model named as PROVIDER:MODEL, or extractive, which picks from what was said, offline")
     parser.add_argument("--for", dest="provider", choices=PROVIDERS, help="print this provider's request body")
     parser.add_argument("--model", metavar="M", type=spoken, help="the model it is for: tokens are counted as it does, signed reasoning goes only to the one that made it")
 
@@ -161,7 +178,7 @@ def _add_compile(parser: Parser) -> None:
 def _add_explain(parser: Parser) -> None:
     _add_compile(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--why", metavar="ID", type=number(least=1), help="say only what became of this entry, and why")
+    form.add_argument("--why", "--entry", metavar="ID", type=number(least=1), help="say only what became of this entry, and why; with a strategy that folds also which summaries tell it")
     form.add_argument("--html", metavar="FILE", type=filled, help="write a page that shows it to this file")
 
 
@@ -172,9 +189,10 @@ def _add_export(parser: Parser) -> None:
     parser.add_argument("--output", metavar="FILE", type=filled, help="write to this file, whole or not at all (default: standard output)")
 
 
-def _reading(parser: Parser, *, anchor: str) -> None:
+def _reading(parser: Parser, *, anchor: str | None = None) -> None:
     _tape(parser)
-    parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {anchor})")
+    default = anchor or f"last; none with --strategy {' or '.join(FOLDING)}"
+    parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {default})")
     _until(parser)
     parser.add_argument("--at", metavar="ID", type=number(least=1), help="read the tape as it was when this entry was its last")
 
@@ -202,10 +220,11 @@ COMMANDS = {
         Command(name="info", about="say what a tape holds", module="reading", function="info", add=_add_info, reads=True),
         Command(name="anchors", about="list the anchors of a tape", module="reading", function="anchors", add=_add_anchors, reads=True),
         Command(name="search", about="find the entries that hold a text", module="reading", function="search", add=_add_search, reads=True),
-        Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile, reads=True),
-        Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain, reads=True),
+        Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile, fault=fold_fault, reads=True),
+        Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain, fault=fold_fault, reads=True),
         Command(name="export", about="write a tape as JSONL, Markdown or a provider's body", module="exporting", function="export", add=_add_export, reads=True),
         Command(name="reset", about="remove the entries of a tape, archived first if you like", module="writing", function="reset", add=_add_reset),
+        *FOLD_COMMANDS,
         *BRANCH_COMMANDS,
         *UPKEEP_COMMANDS,
         Command(name="demo", about="show the main job on a long conversation made for it", module="tour", function="demo", add=_add_demo),

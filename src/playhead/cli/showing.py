@@ -81,18 +81,18 @@ class ShownEntries:
         self.ids: frozenset[int] = frozenset()
         self._tape = tape
         self._tail = 0
-        self._unread: range | None = None
+        self._unread: tuple[range, ...] = ()
 
     async def reach(self, id: int, *, most: int | None = None) -> bool:
         """Read on until it is known of entry `id` and all behind it; returns whether `most` tokens were enough."""
-        while not self._tail or (self._unread is not None and id in self._unread):
+        while not self._tail or any(id in run for run in self._unread):
             if most is not None and self._tail >= most:
                 return False
             self._tail = max(READ_FIRST, 4 * self._tail)
             units = await self._tape.read(tail_tokens=self._tail)
             note = [units.before.id] if units.before is not None and any(u.kind == "note" for u in units) else []
             self.ids = frozenset([*note, *(i for u in units for i in u.ids)])
-            self._unread = None if units.unread is None else range(units.unread.first, units.unread.last + 1)
+            self._unread = tuple(range(gap.first, gap.last + 1) for gap in units.gaps)
         return True
 
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from playhead.cli.fold_arguments import FOLDING
 from playhead.cli.hints import command, masked
 from playhead.entry.entry import ANCHOR, event_name
 from playhead.errors import AnchorNotFound, InvalidInput, StoreUnavailable, TapeNotFound
@@ -136,15 +137,21 @@ def _hint(args: Namespace, names: list[str]) -> str:
 
 async def viewed_tape(tape: Tape, args: Namespace) -> Tape:
     """Return the tape as `--anchor`, `--until` and `--at` read it. Raises InvalidInput for an entry that is not on the tape."""
-    anchor = ANCHOR_WORDS.get(args.anchor, args.anchor)
-    if not args.anchor:
-        raise InvalidInput("An anchor's name is a non-empty text; --anchor none reads the whole tape.")
+    tape = contextual_tape(tape, args)
     if args.at is not None:
         end = (await tape.head()).id
         if args.at > end:
             raise InvalidInput(f"Tape '{tape.name}' ends at entry {end}, so it cannot be read as it was at entry {args.at}.")
         tape = tape.at(args.at)
-    return (await tape_until(tape, args.until)).with_context(default_tape_context(anchor=anchor))
+    return await tape_until(tape, args.until)
+
+
+def contextual_tape(tape: Tape, args: Namespace) -> Tape:
+    """Return the tape as `--anchor` reads it; where nothing says otherwise behind its newest anchor, whole with a strategy that folds."""
+    named = args.anchor if args.anchor is not None else "none" if args.strategy in FOLDING else "last"
+    if not named:
+        raise InvalidInput("An anchor's name is a non-empty text; --anchor none reads the whole tape.")
+    return tape.with_context(default_tape_context(anchor=ANCHOR_WORDS.get(named, named)))
 
 
 async def tape_until(tape: Tape, name: str | None) -> Tape:

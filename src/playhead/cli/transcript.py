@@ -66,7 +66,7 @@ def entry_lines(entry: TapeEntry, *, width: int | None) -> Iterator[Text]:
     """Yield an entry's lines, a long text shortened."""
     said, left = shortened(plain(entry_words(entry)))
     yield head_line(entry)
-    yield from _indented(said, width)
+    yield from indented(said, width)
     if left:
         yield Text(f"{INDENT}… {left:,} more characters", style="dim")
 
@@ -74,14 +74,14 @@ def entry_lines(entry: TapeEntry, *, width: int | None) -> Iterator[Text]:
 def whole_entry_lines(entry: TapeEntry, *, width: int | None) -> Iterator[Text]:
     """Yield an entry's lines, its text whole."""
     yield head_line(entry)
-    yield from _indented(plain(entry_words(entry)), width)
+    yield from indented(plain(entry_words(entry)), width)
 
 
 def message_lines(message: Message, *, width: int | None) -> Iterator[Text]:
     """Yield a message's lines, its text whole."""
     who = short_name(f"{message.role} {message.name or ''}".strip())
     yield Text(who, style=_style(who))
-    yield from _indented(plain(message_words(message)), width)
+    yield from indented(plain(message_words(message)), width)
 
 
 def found_lines(entry: TapeEntry, text: str, *, width: int | None) -> Iterator[Text]:
@@ -93,7 +93,7 @@ def found_lines(entry: TapeEntry, text: str, *, width: int | None) -> Iterator[T
     start, stop = found.span() if found else (0, 0)
     begin, end = max(0, start - BEFORE), stop + BEHIND
     excerpt = f"{'… ' if begin else ''}{one_line(said[begin:end])}{' …' if end < len(said) else ''}"
-    for line in _indented(excerpt, width):
+    for line in indented(excerpt, width):
         line.highlight_words([one_line(text)], style="reverse", case_sensitive=False)
         yield line
 
@@ -105,6 +105,7 @@ def shortened(text: str) -> tuple[str, int]:
     return (text, 0) if left < CHARACTERS // 10 and "\n" not in text[len(kept) :].strip("\n") else (kept, left)
 
 
-def _indented(text: str, width: int | None) -> Iterator[Text]:
+def indented(text: str, width: int | None) -> Iterator[Text]:
+    """Yield text as lines that fit behind the indent of what is on a tape."""
     for row in wrapped(text, width=None if width is None else width - len(INDENT)):
         yield Text(f"{INDENT}{row}".rstrip())

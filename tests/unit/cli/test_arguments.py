@@ -1,15 +1,19 @@
-"""The kinds of words that commands take."""
+"""The words of the command line: the kinds that commands take, and those that hints and errors are made of."""
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
+from argparse import ArgumentTypeError, Namespace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from playhead import clock
 from playhead.cli.arguments import span
+from playhead.cli.failures import spoken
+from playhead.cli.hints import command
+from playhead.cli.parser import SETTINGS
 from playhead.cli.transcript import age
+from playhead.errors import InvalidInput, OverBudgetError, PlayheadError, UnreadableFile
 from playhead.testing import FakeClock
 
 
@@ -41,3 +45,21 @@ def test_an_age_is_told_in_its_largest_unit(passed: timedelta, told: str):
     start = datetime(2026, 3, 1, tzinfo=UTC)
     with clock.using(FakeClock(start + passed)):
         assert age(start.isoformat()) == told
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "told"),
+    [
+        ("compression_max_tokens is a whole number", InvalidInput, "compression_max_tokens is a whole number"),
+        ("max_tokens 3 less reserve_for_response 4", InvalidInput, "--max-tokens 3 less --reserve 4"),
+        ("read it with format='x'", UnreadableFile, "read it with --format'x'"),
+        ("unpin some, or raise max_tokens", OverBudgetError, "`unpin` some, or raise --max-tokens"),
+    ],
+)
+def test_errors_name_options_as_the_command_line_does(message: str, kind: type[PlayheadError], told: str):
+    assert spoken(message, kind=kind) == told
+
+
+def test_a_hint_repeats_the_options_that_were_given():
+    args = Namespace(tape="t", store=None, strategy="autobiographical", namespace=None, recent=5, head=None, settings=["a=1", "b=x y"], anchor=None)
+    assert command("fold", args, carries=SETTINGS).strip("`").endswith(" fold --tape t --strategy autobiographical --recent 5 --set a=1 --set 'b=x y'")
