@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
     from playhead.agent.inbox import Inbox, Leased, MemoryInbox, TapeInbox
     from playhead.agent.media import Recorded, resolved, without_media
+    from playhead.agent.memory_tools import memory_tools
     from playhead.agent.plugins import load_plugins
     from playhead.agent.spill import SpillSidecar
     from playhead.agent.stream import RunStream
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from playhead.entry.frozen import FrozenDict, FrozenList, thaw
     from playhead.entry.message import Media, Message, ProviderItem, Text, Thinking, ToolCall, ToolResult, assistant, system, tool_result_message, user
     from playhead.errors.agent import BadPlugin, InvalidTool, StepLimitReached, ToolFailed
+    from playhead.errors.fold import BodyNotWhole, InvalidOption, ManagerClosed, MessageNotFound, NoCompressionModel, SummaryNotFound
     from playhead.errors.model import BadReply, ContextLimitExceeded, ModelError, ModelRefused, ModelRejected, ModelUnavailable, OutputMismatch, ProviderNotFoundError
     from playhead.errors.store import (
         AnchorNotFound,
@@ -67,6 +69,25 @@ if TYPE_CHECKING:
         UnstorableValue,
         WireError,
     )
+    from playhead.fold.choosing.debt import Debt
+    from playhead.fold.choosing.holds import Hold
+    from playhead.fold.choosing.phases import PhaseTools
+    from playhead.fold.choosing.quarantine import Alarm, Quarantine
+    from playhead.fold.config import AutobiographicalConfig
+    from playhead.fold.extracting.extractive import ExtractiveSummarizer, extract
+    from playhead.fold.forest import Cut, Forest, Outcome, Pin
+    from playhead.fold.ledger.memory import FoldMemory
+    from playhead.fold.ledger.search import Hit, Placed
+    from playhead.fold.node import Node
+    from playhead.fold.resolvers.by_phase import ByPhase
+    from playhead.fold.resolvers.flat_profile import FlatProfile
+    from playhead.fold.resolvers.highest import Highest
+    from playhead.fold.resolvers.oldest_first import OldestFirst
+    from playhead.fold.resolvers.protocol import Item, Produce, Resolver, Solution, Step
+    from playhead.fold.ticker import Ticked
+    from playhead.fold.writing.job import Deferred, Failed, Job, Paused, RungOutcome, Surroundings, Written
+    from playhead.fold.writing.model_summarizer import ModelSummarizer
+    from playhead.fold.writing.summarizer import Summarizer
     from playhead.importers.driver import import_file
     from playhead.importers.report import ImportReport, Progress
     from playhead.model.protocol import CallReady, Model, ModelRequest, ReasoningDelta, Reply, TextDelta, ToolSpec, Usage
@@ -75,14 +96,21 @@ if TYPE_CHECKING:
     from playhead.prompt.compile import compile
     from playhead.prompt.diff import PromptDiff
     from playhead.prompt.explain import Explanation, Row
+    from playhead.prompt.folding.makeup import Bucket, RenderStats
     from playhead.prompt.injection import Injection
+    from playhead.prompt.manager.listeners import MessageEvent
+    from playhead.prompt.manager.manager import ContextManager
+    from playhead.prompt.manager.receipts import FoldReceipt
+    from playhead.prompt.manager.stored import StoredMessage
     from playhead.prompt.prompt import Prompt, Provenance
     from playhead.prompt.render import Source
     from playhead.prompt.report.page import report_html
     from playhead.prompt.stats import Stats
+    from playhead.prompt.strategies.autobiographical import AutobiographicalStrategy
+    from playhead.prompt.strategies.knowledge import KnowledgeStrategy
     from playhead.prompt.strategies.passthrough import PassthroughStrategy
     from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
-    from playhead.prompt.strategy import Need, Strategy
+    from playhead.prompt.strategy import Need, Remembers, Reread, Strategy
     from playhead.store.adapt import adapt
     from playhead.store.blobs import Blob, BlobStore
     from playhead.store.change import BranchRecord, Lease
@@ -114,196 +142,33 @@ if TYPE_CHECKING:
     from playhead.view.selection import build_messages
     from playhead.view.selectors import drop_images, drop_tool_results, keep_last, latest_read_only, mask, trim_tool_results
     from playhead.view.tokens import ClassAwareCounter, Counter, default_counter
-    from playhead.view.units import Unit
+    from playhead.view.units import Body, Gap, Unit
     from playhead.wire.providers import messages_from
 
+# fmt: off
 __all__ = [
-    "LAST_ANCHOR",
-    "Agent",
-    "AnchorNotFound",
-    "AnchorSummary",
-    "AppendOutcomeUnknown",
-    "AsyncTapeStore",
-    "BadPlugin",
-    "BadReply",
-    "Blob",
-    "BlobNotFound",
-    "BlobStore",
-    "Branch",
-    "BranchClosed",
-    "BranchNotFound",
-    "BranchRecord",
-    "Budget",
-    "BudgetWatcher",
-    "CallReady",
-    "ClassAwareCounter",
-    "Conflict",
-    "ContextBudget",
-    "ContextLimitExceeded",
-    "Counter",
-    "Delta",
-    "Deny",
-    "ErrorEvent",
-    "ExactCounter",
-    "Explanation",
-    "FileMissing",
-    "FileTapeStore",
-    "FinalEvent",
-    "Finding",
-    "Finish",
-    "Flaw",
-    "ForkScope",
-    "FrozenDict",
-    "FrozenList",
-    "Head",
-    "Ignored",
-    "ImportReport",
-    "InMemoryTapeStore",
-    "Inbox",
-    "Injection",
-    "InvalidDate",
-    "InvalidInput",
-    "InvalidModelSpec",
-    "InvalidPlan",
-    "InvalidTool",
-    "KeyConflict",
-    "Lease",
-    "LeaseHeld",
-    "LeaseLost",
-    "Leased",
-    "LineCodec",
-    "Loss",
-    "Media",
-    "MemoryInbox",
-    "MergeReport",
-    "Message",
-    "MissingExtra",
-    "Model",
-    "ModelError",
-    "ModelRefused",
-    "ModelRejected",
-    "ModelRequest",
-    "ModelUnavailable",
-    "NameTaken",
-    "Need",
-    "NoAnchors",
-    "NotFound",
-    "NothingToSend",
-    "OutputMismatch",
-    "OverBudgetError",
-    "PassthroughStrategy",
-    "Plan",
-    "PlayheadError",
-    "Proceed",
-    "Progress",
-    "Prompt",
-    "PromptDiff",
-    "Provenance",
-    "ProviderItem",
-    "ProviderNotFoundError",
-    "ReadOnly",
-    "ReasoningDelta",
-    "ReasoningEvent",
-    "Recorded",
-    "Recovered",
-    "Reduced",
-    "Reduction",
-    "Replace",
-    "Reply",
-    "Row",
-    "RunFacts",
-    "RunStream",
-    "SQLiteTapeStore",
-    "SalvageReport",
-    "ScaledCounter",
-    "Select",
-    "SelectorError",
-    "Source",
-    "Span",
-    "SpillSidecar",
-    "Spilled",
-    "Stats",
-    "StepLimitReached",
-    "StoreBusy",
-    "StoreDamaged",
-    "StoreError",
-    "StoreOutdated",
-    "StoreUnavailable",
-    "Strategy",
-    "Tape",
-    "TapeContext",
-    "TapeDiff",
-    "TapeEntry",
-    "TapeInbox",
-    "TapeInfo",
-    "TapeNotFound",
-    "TapeNotScoped",
-    "TapeQuery",
-    "TapeSidecar",
-    "TapeStore",
-    "Text",
-    "TextDelta",
-    "TextEvent",
-    "Thinking",
-    "Tool",
-    "ToolCall",
-    "ToolCallEvent",
-    "ToolContext",
-    "ToolFailed",
-    "ToolOutcome",
-    "ToolResult",
-    "ToolResultEvent",
-    "ToolSpec",
-    "Unit",
-    "Units",
-    "UnreadableFile",
-    "UnstorableValue",
-    "Usage",
-    "UsageEvent",
-    "VerifyReport",
-    "WholeStore",
-    "WindowedPassthroughStrategy",
-    "WireError",
-    "adapt",
-    "assistant",
-    "backup",
-    "build_messages",
-    "compile",
-    "content_result",
-    "copy_tape",
-    "counter_for",
-    "default_counter",
-    "default_tape_context",
-    "diff",
-    "drop_images",
-    "drop_tool_results",
-    "get_model",
-    "import_file",
-    "keep_last",
-    "latest_read_only",
-    "load_plugins",
-    "mask",
-    "messages_from",
-    "open_store",
-    "open_tape",
-    "pipe",
-    "reduce",
-    "report_html",
-    "resolved",
-    "result_content",
-    "salvage",
-    "sync",
-    "system",
-    "tape_tools",
-    "testing",
-    "thaw",
-    "tool",
-    "tool_result_message",
-    "trim_tool_results",
-    "user",
-    "verify",
-    "without_media",
+    "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "AsyncTapeStore", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin",
+    "BadReply", "Blob", "BlobNotFound", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher",
+    "ByPhase", "CallReady", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
+    "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw",
+    "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection",
+    "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld",
+    "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model",
+    "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node",
+    "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan",
+    "PlayheadError", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta",
+    "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream",
+    "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step",
+    "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryNotFound",
+    "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "Text",
+    "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
+    "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt",
+    "assistant", "backup", "build_messages", "compile", "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images",
+    "drop_tool_results", "extract", "get_model", "import_file", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape",
+    "pipe", "reduce", "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results",
+    "user", "verify", "without_media",
 ]
+# fmt: on
 
 _HOMES = {
     "playhead.agent.agent": "Agent",
@@ -314,6 +179,7 @@ _HOMES = {
     "playhead.agent.events": "ErrorEvent FinalEvent ReasoningEvent TextEvent ToolCallEvent ToolResultEvent UsageEvent",
     "playhead.agent.inbox": "Inbox Leased MemoryInbox TapeInbox",
     "playhead.agent.media": "Recorded resolved without_media",
+    "playhead.agent.memory_tools": "memory_tools",
     "playhead.agent.plugins": "load_plugins",
     "playhead.agent.spill": "SpillSidecar",
     "playhead.agent.stream": "RunStream",
@@ -323,6 +189,7 @@ _HOMES = {
     "playhead.entry.frozen": "FrozenDict FrozenList thaw",
     "playhead.entry.message": "Media Message ProviderItem Text Thinking ToolCall ToolResult assistant system tool_result_message user",
     "playhead.errors.agent": "BadPlugin InvalidTool StepLimitReached ToolFailed",
+    "playhead.errors.fold": "BodyNotWhole InvalidOption ManagerClosed MessageNotFound NoCompressionModel SummaryNotFound",
     "playhead.errors.model": "BadReply ContextLimitExceeded ModelError ModelRefused ModelRejected ModelUnavailable OutputMismatch ProviderNotFoundError",
     "playhead.errors.store": (
         "AnchorNotFound AppendOutcomeUnknown BlobNotFound BranchClosed BranchNotFound Conflict FileMissing KeyConflict LeaseHeld "
@@ -332,6 +199,25 @@ _HOMES = {
     "playhead.errors.value": (
         "InvalidDate InvalidInput InvalidModelSpec InvalidPlan MissingExtra NothingToSend OverBudgetError ReadOnly SelectorError TapeNotScoped UnreadableFile UnstorableValue WireError"
     ),
+    "playhead.fold.config": "AutobiographicalConfig",
+    "playhead.fold.choosing.debt": "Debt",
+    "playhead.fold.extracting.extractive": "ExtractiveSummarizer extract",
+    "playhead.fold.forest": "Cut Forest Outcome Pin",
+    "playhead.fold.choosing.holds": "Hold",
+    "playhead.fold.writing.job": "Deferred Failed Job Paused RungOutcome Surroundings Written",
+    "playhead.fold.ledger.memory": "FoldMemory",
+    "playhead.fold.writing.model_summarizer": "ModelSummarizer",
+    "playhead.fold.node": "Node",
+    "playhead.fold.choosing.phases": "PhaseTools",
+    "playhead.fold.choosing.quarantine": "Alarm Quarantine",
+    "playhead.fold.resolvers.by_phase": "ByPhase",
+    "playhead.fold.resolvers.flat_profile": "FlatProfile",
+    "playhead.fold.resolvers.highest": "Highest",
+    "playhead.fold.resolvers.oldest_first": "OldestFirst",
+    "playhead.fold.resolvers.protocol": "Item Produce Resolver Solution Step",
+    "playhead.fold.ledger.search": "Hit Placed",
+    "playhead.fold.writing.summarizer": "Summarizer",
+    "playhead.fold.ticker": "Ticked",
     "playhead.importers.driver": "import_file",
     "playhead.importers.report": "ImportReport Progress",
     "playhead.model.protocol": "CallReady Model ModelRequest ReasoningDelta Reply TextDelta ToolSpec Usage",
@@ -340,19 +226,26 @@ _HOMES = {
     "playhead.prompt.compile": "compile",
     "playhead.prompt.diff": "PromptDiff",
     "playhead.prompt.explain": "Explanation Row",
+    "playhead.prompt.folding.makeup": "Bucket RenderStats",
     "playhead.prompt.injection": "Injection",
+    "playhead.prompt.manager.listeners": "MessageEvent",
+    "playhead.prompt.manager.manager": "ContextManager",
+    "playhead.prompt.manager.receipts": "FoldReceipt",
+    "playhead.prompt.manager.stored": "StoredMessage",
     "playhead.prompt.prompt": "Prompt Provenance",
     "playhead.prompt.render": "Source",
     "playhead.prompt.report.page": "report_html",
     "playhead.prompt.stats": "Stats",
+    "playhead.prompt.strategies.autobiographical": "AutobiographicalStrategy",
+    "playhead.prompt.strategies.knowledge": "KnowledgeStrategy",
     "playhead.prompt.strategies.passthrough": "PassthroughStrategy",
     "playhead.prompt.strategies.windowed": "WindowedPassthroughStrategy",
-    "playhead.prompt.strategy": "Need Strategy",
+    "playhead.prompt.strategy": "Need Remembers Reread Strategy",
     "playhead.store.adapt": "adapt",
     "playhead.store.blobs": "Blob BlobStore",
     "playhead.store.change": "BranchRecord Lease",
-    "playhead.store.file.record.codec": "LineCodec",
     "playhead.store.file.findings": "Finding",
+    "playhead.store.file.record.codec": "LineCodec",
     "playhead.store.file.store": "FileTapeStore",
     "playhead.store.flaws": "Flaw VerifyReport",
     "playhead.store.loss": "Loss SalvageReport",
@@ -379,7 +272,7 @@ _HOMES = {
     "playhead.view.selection": "build_messages",
     "playhead.view.selectors": "drop_images drop_tool_results keep_last latest_read_only mask trim_tool_results",
     "playhead.view.tokens": "ClassAwareCounter Counter default_counter",
-    "playhead.view.units": "Unit",
+    "playhead.view.units": "Body Gap Unit",
     "playhead.wire.providers": "messages_from",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

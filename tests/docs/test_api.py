@@ -17,7 +17,10 @@ PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 FUNCTIONS = "Functions"
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 CLASSES = tuple(name for name in SECTIONS if name != FUNCTIONS)
-MUST = {"Agent", "RunStream", "Tape", "Branch", "TapeQuery", "TapeContext", "Budget", "Prompt", "Plan", "Units", "WholeStore", "InMemoryTapeStore", "SQLiteTapeStore", "FileTapeStore"}
+MUST = {
+    *("Agent", "RunStream", "Tape", "Branch", "TapeQuery", "TapeContext", "Budget", "Prompt", "Plan", "Units", "WholeStore", "InMemoryTapeStore", "SQLiteTapeStore", "FileTapeStore"),
+    *("ContextManager", "StoredMessage", "RenderStats", "AutobiographicalStrategy", "Node", "Forest", "FoldMemory", "Ticked", "Debt", "Summarizer", "Job", "Resolver", "Item"),
+}
 
 
 def functions() -> tuple[str, ...]:

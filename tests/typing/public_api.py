@@ -100,3 +100,65 @@ def of_tools() -> None:
     assert_type(ph.tool(len, name="size"), ph.Tool)
     assert_type(ph.tape_tools(), tuple[ph.Tool, ...])
     assert_type(ph.result_content(ph.content_result("seen", ph.Media(kind="image", url="https://example.org"))), tuple[ph.Text | ph.Media, ...])
+
+
+async def of_memory(store: ph.InMemoryTapeStore) -> None:
+    strategy = ph.AutobiographicalStrategy(compression_model="extractive", recent_window_tokens=20_000)
+    async with ph.ContextManager.open(path="./agent-store", strategy=strategy) as manager:
+        assert_type(manager, ph.ContextManager)
+        assert_type(await manager.add_message("User", [{"type": "text", "text": "Hello!"}], {"channelId": "c7"}, hold=60), str)
+        assert_type(await manager.tick(), ph.Ticked)
+        assert_type(await manager.compile(ph.Budget(200_000), dry_run=True), ph.Prompt)
+        assert_type(await manager.search_summaries("order"), list[ph.Hit])
+        assert_type(await manager.get_summaries_in_range("2026-03-01"), list[ph.Placed])
+        assert_type(await manager.list_pins(), tuple[ph.Pin, ...])
+        assert_type(await manager.compression_debt(), ph.Debt | None)
+        assert_type(manager.compression_holds(), tuple[ph.Hold, ...])
+        assert_type(manager.get_render_stats(), ph.RenderStats | None)
+        async for message in manager.messages():
+            assert_type(message, ph.StoredMessage)
+        assert_type(ph.memory_tools(manager), tuple[ph.Tool, ...])
+        await manager.tick(2)  # type: ignore[call-arg]
+    assert_type(await ph.ContextManager.open(store=store, namespace="agents/bot", isolate=True), ph.ContextManager)
+    agent = ph.Agent(strategy=strategy, name="bot", tick="manual")
+    assert_type(await agent.tick("customer-42"), ph.Ticked)
+
+
+def of_blocking_memory() -> None:
+    with ph.sync.ContextManager.open(path="./agent-store", strategy=ph.KnowledgeStrategy(phases=ph.PhaseTools(research=("web.",)))) as manager:
+        assert_type(manager, ph.sync.ContextManager)
+        assert_type(manager.add_message("User", "Hello!"), str)
+        assert_type(manager.tick(), ph.Ticked)
+        assert_type(manager.compile(ph.Budget(200_000)), ph.Prompt)
+        assert_type(manager.preview(ph.Budget(200_000), recent_window_tokens=10_000), ph.Prompt)
+        assert_type(manager.get_summary("L1-1"), ph.Node)
+        assert_type(manager.tape, ph.sync.Tape)
+        for message in manager.messages():
+            assert_type(message, ph.StoredMessage)
+        manager.pin_range(1, 2)  # type: ignore[arg-type]
+
+
+class Patient:
+    """A summarizer of one's own."""
+
+    name = "patient"
+    regime = "patient-1"
+
+    async def write(self, job: ph.Job, surroundings: ph.Surroundings, *, note: Any) -> ph.Written | ph.Failed | ph.Paused | ph.Deferred:
+        return ph.Written(text=f"{len(job.units)} units", tools=job.tools)
+
+
+class Nothing:
+    """A resolver of one's own."""
+
+    name = "nothing"
+
+    def solve(self, items: Sequence[ph.Item], *, target: int) -> ph.Solution:
+        return ph.Solution(nodes=tuple(item.node for item in items if item.node is not None), tokens=sum(item.tokens for item in items))
+
+
+summarizer: ph.Summarizer = Patient()
+extractive: ph.Summarizer = ph.ExtractiveSummarizer(ph.AutobiographicalConfig())
+resolvers: tuple[ph.Resolver, ...] = (Nothing(), ph.FlatProfile(), ph.OldestFirst(), ph.Highest(), ph.ByPhase())
+folding: tuple[ph.Strategy, ...] = (ph.AutobiographicalStrategy(), ph.KnowledgeStrategy())
+remembering: ph.Remembers = ph.AutobiographicalStrategy()

@@ -14,6 +14,9 @@ ANCHORS = "000_d16998f196ba9e64.txt"
 MEMORY = "001_62c9fb07f7d80a48.txt"
 """The text on agents that remember."""
 
+MANAGER = "004_124d94fb78f4787d.txt"
+"""The text on the context manager; its samples are in another language, so they are ported."""
+
 OPENING = re.compile(r"(from|import|async|await|def|class|@)\b|@\w|[a-z_]\w* = |[a-z_.]+\(")
 """How a line of code begins that opens a sample; the words between are in another script, or in sentences."""
 
