@@ -34,7 +34,7 @@ def test_a_fold_that_is_killed_at_any_write_ends_as_one_that_was_not(url, writer
     assert died > 10
     wanted = anyio.run(shape, stores["whole"])
     assert anyio.run(shape, stores["killed"]) == wanted
-    assert any(node[0].startswith("L3-") for node in wanted[0])
+    assert any(node[0].startswith("L2-") for node in wanted[0])
     calls, again = asked(tmp_path / "whole.ledger"), asked(tmp_path / "killed.ledger")
     assert set(again) == set(calls) and len(again) <= len(calls) + died
     assert all(count == 1 for count in Counter(calls).values())

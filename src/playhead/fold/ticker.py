@@ -48,6 +48,11 @@ class Ticked:
     node: Node | None = None
     why: str = ""
 
+    def __str__(self) -> str:
+        node = self.node
+        told = "" if node is None else f" {node.id}, entries {node.first}-{node.last}, {node.raw_tokens:,} tokens of {node.units:,} units"
+        return f"{self.did}{told}{f': {self.why}' if self.why else ''}"
+
     def __bool__(self) -> bool:
         return self.did in ("summary", "merge", "note", "failed")
 

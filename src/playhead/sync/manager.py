@@ -198,6 +198,7 @@ class ContextManager:
     unlock_chunk = _blocking(managers.ContextManager.unlock_chunk)
     search_summaries = _blocking(managers.ContextManager.search_summaries)
     get_summary = _blocking(managers.ContextManager.get_summary)
+    read_summary = _blocking(managers.ContextManager.read_summary)
     list_fold_receipts = _blocking(managers.ContextManager.list_fold_receipts)
     channel_counts = _blocking(managers.ContextManager.channel_counts)
     get_summaries_in_range = _blocking(managers.ContextManager.get_summaries_in_range)

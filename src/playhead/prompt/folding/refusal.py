@@ -28,6 +28,8 @@ def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Se
     pins = _raw_pins(units, known, windows, untold)
     untold = _unpinned(untold, known)
     floor, unread = accounting.floor(items), _estimated(units, untold)
+    fixed = sum(item.tokens for item in items if item.is_fixed)
+    wanted = _wanted(untold, items, least=known.least_told) if fixed <= room else []
     diagnostics = {
         "configured_budget": budget.max_tokens,
         "reserve_for_response": budget.reserve_for_response,
@@ -40,10 +42,10 @@ def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Se
         "deepest_available_level": max((level for level, count in known.forest.counts.items() if count), default=0),
         "summary_counts_by_level": dict(known.forest.counts),
         "unsummarised": [{"first": run.first, "last": run.last} for run in untold],
-        "wanted": _wanted(untold, items) if sum(item.tokens for item in items if item.is_fixed) <= room else [],
+        "wanted": wanted,
         "raw_pins": [{"id": pin.id, "name": pin.name, "kind": pin.kind, "tokens": tokens} for pin, tokens, _ in pins],
     }
-    what, advice = _said(head, tail, room=room, pins=pins, untold=bool(untold), items=items)
+    what, advice = _said(head, tail, room=room, pins=pins, can_help=bool(wanted))
     return OverBudgetError(needed=max(solution.tokens + unread, floor.tokens + unread, room + 1), room=room, what=what, diagnostics=diagnostics, advice=advice)
 
 
@@ -53,8 +55,11 @@ def _estimated(units: Units, untold: Iterable[Missing]) -> int:
     return sum(run.last - run.first + 1 for run in untold) * units.tokens // max(1, entries)
 
 
-def _wanted(untold: Iterable[Missing], items: Iterable[Item]) -> list[dict[str, int]]:
-    """Return the summaries of level 1 that would have helped: of what no summary tells and may be folded. Merges come in their own time."""
+def _wanted(untold: Sequence[Missing], items: Sequence[Item], *, least: int) -> list[dict[str, int]]:
+    """Return the summaries of level 1 that would have helped: of what no summary tells, may be folded and is worth one, `least` tokens at least.
+
+    Merges come in their own time.
+    """
     loaded = (Missing(first=item.first, last=item.last) for item in items if item.level == 0 and not item.above and not item.is_fixed and item.first)
     runs: list[Missing] = []
     for run in sorted((*untold, *loaded), key=lambda run: run.first):
@@ -62,19 +67,21 @@ def _wanted(untold: Iterable[Missing], items: Iterable[Item]) -> list[dict[str, 
             runs[-1] = Missing(first=runs[-1].first, last=max(runs[-1].last, run.last))
         else:
             runs.append(run)
-    return [{"level": 1, "first": run.first, "last": run.last} for run in runs]
+    worth = [run for run in runs if run in untold or sum(item.tokens for item in items if run.first <= item.first <= run.last) >= least]
+    return [{"level": 1, "first": run.first, "last": run.last} for run in worth]
 
 
-def _said(head: int, tail: int, *, room: int, pins: Sequence[Held], untold: bool, items: Sequence[Item]) -> tuple[str, str]:
-    """Return what does not fit, and what helps."""
+def _said(head: int, tail: int, *, room: int, pins: Sequence[Held], can_help: bool) -> tuple[str, str]:
+    """Return what does not fit, and what helps: summaries that are not written yet only where these could make room."""
+    named = ", ".join(f"{pin.name or pin.id} of {'' if is_whole else 'more than '}{tokens:,} tokens" for pin, tokens, is_whole in pins)
+    pinned = f", with what is pinned ({named})" if named else ""
+    unpin = "unpin some, or " if named else ""
+    if can_help:
+        return f"The view, part of which no summary tells yet{pinned},", f"call tick() or drain(), which write the summaries it lacks, then compile again; or {unpin}raise max_tokens"
+    what = f"The view, folded as far as it goes{pinned}, of which a head window of {head:,} and a recent window of {tail:,} tokens always stay raw,"
     if head + tail > room:
-        return f"What always stays raw (head window {head:,}, recent window {tail:,})", "raise max_tokens, or set head_window_tokens and recent_window_tokens lower"
-    if pins:
-        named = ", ".join(f"{pin.name or pin.id} of {'' if is_whole else 'more than '}{tokens:,} tokens" for pin, tokens, is_whole in pins)
-        return f"The view, with what is pinned ({named}),", "unpin some, or raise max_tokens"
-    if untold or any(item.level == 0 and not item.above and not item.is_fixed for item in items):
-        return "The view, part of which no summary tells yet,", "call tick() or drain(), which write the summaries it lacks, then compile again; or raise max_tokens"
-    return "The view, folded as far as it goes,", "raise max_tokens, or lower the reserve"
+        return what, "raise max_tokens, or set head_window_tokens and recent_window_tokens lower"
+    return what, f"{unpin}raise max_tokens" if named else "raise max_tokens, or set recent_window_tokens and target_chunk_tokens lower"
 
 
 def _raw_pins(units: Units, known: FoldState, windows: Windows, untold: Sequence[Missing]) -> list[Held]:

@@ -15,7 +15,8 @@ class FoldState:
     """The forest as it stands and the summaries that are shown of it, in order.
 
     `cut` is the cut that was kept last, None before the first. `reads` is how often something was folded for this very compile and
-    the view loaded anew beside it; `moves` is how many folds that took.
+    the view loaded anew beside it; `moves` is how many folds that took. `least_told` is how many tokens
+    are worth a summary.
     """
 
     forest: Forest
@@ -23,6 +24,7 @@ class FoldState:
     cut: Cut | None = None
     reads: int = 0
     moves: int = 0
+    least_told: int = 0
 
     @property
     def folded(self) -> tuple[tuple[int, int], ...]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import datetime
 
 from playhead.entry.entry import TapeEntry
+from playhead.entry.message import Message
 from playhead.errors import BranchClosed, Conflict, InvalidInput, SummaryNotFound
 from playhead.fold.forest import Forest, Pin, PinKind
 from playhead.fold.ledger.entries import cleared_entry, forgotten_entry, lock_entry, pin_entry, unlock_entry, unpin_entry
@@ -14,6 +15,7 @@ from playhead.fold.ledger.search import Hit, Placed, get_summaries_in_range, sea
 from playhead.fold.node import Node
 from playhead.prompt.manager.messages import MessageBook
 from playhead.prompt.manager.receipts import FoldReceipt, receipts
+from playhead.view.bodies import messages
 
 _ATTEMPTS = 16
 
@@ -73,6 +75,11 @@ class Memories:
         if node is None:
             raise SummaryNotFound(id)
         return node
+
+    async def words(self, id: str) -> tuple[Message, ...]:
+        """Return what a summary tells, word for word. Raises SummaryNotFound."""
+        node = await self.summary(id)
+        return tuple(messages(await self._memory.tape.read_range(node.first, node.last)))
 
     async def search(self, *, text: str | None, regex: str | None, levels: Collection[int] | None, limit: int, include_merged: bool) -> list[Hit]:
         """Return the summaries that hold a text or match an expression, the most matches first, then the newest."""

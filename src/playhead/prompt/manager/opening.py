@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from playhead.errors import InvalidInput
 from playhead.store.adapt import adapt
@@ -46,6 +46,10 @@ class Opening:
         self._store = store
         self._made = made
         self._manager: ContextManager | None = None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        ways = "`async with ContextManager.open(...) as manager`, `manager = await ContextManager.open(...)`, or without await playhead.sync.ContextManager"
+        raise AttributeError(f"The manager is not open yet, so it has no {name}: {ways}.")
 
     def __await__(self) -> Generator[Any, Any, ContextManager]:
         return self._opened().__await__()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
 
+from playhead.entry.message import Message
 from playhead.fold.choosing.debt import Debt
 from playhead.fold.choosing.holds import Hold
 from playhead.fold.choosing.quarantine import Alarm, Quarantine, quarantine
@@ -112,6 +113,11 @@ class Remembering:
         """Return a summary by what it is called, such as `L1-3`. Raises SummaryNotFound."""
         with self._in_use():
             return await self._memories.summary(id)
+
+    async def read_summary(self, id: str) -> tuple[Message, ...]:
+        """Return what a summary tells, word for word: the messages under it, however deep. Raises SummaryNotFound."""
+        with self._in_use():
+            return await self._memories.words(id)
 
     async def get_summaries_in_range(self, since: datetime | str | None = None, until: datetime | str | None = None, *, level: int | None = None) -> list[Placed]:
         """Return the summaries of what happened between two instants, by when it began; one and its parent may both be there."""

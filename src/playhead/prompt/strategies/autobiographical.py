@@ -187,7 +187,7 @@ class AutobiographicalStrategy:
         is_last = known.reads + 1 >= MOST_READS
         solution = self._resolver.solve(items, target=0 if is_last else self._target(items, self._high(budget.room)))
         if solution.tokens > self.wall(budget) or (not is_whole and (is_last or not solution.moves)):
-            raise refusal(units, items, known, untold=untold, windows=windows, solution=solution, room=budget.room, budget=budget)
+            raise refusal(units, items, replace(known, least_told=self.config.target_chunk_tokens), untold=untold, windows=windows, solution=solution, room=budget.room, budget=budget)
         if not solution.moves:
             return None
         return replace(known, shown=tuple(known.forest.nodes[uid] for uid in solution.nodes), reads=known.reads + 1, moves=known.moves + solution.moves)

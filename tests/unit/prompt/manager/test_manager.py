@@ -11,7 +11,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import assistant, user
-from playhead.errors import InvalidInput, InvalidOption, ManagerClosed, MessageNotFound, OverBudgetError, StoreUnavailable
+from playhead.errors import InvalidInput, InvalidOption, ManagerClosed, MessageNotFound, OverBudgetError, StoreUnavailable, SummaryNotFound
 from playhead.fold.calibration import epoch_of
 from playhead.fold.ledger.entries import calibration_entry
 from playhead.model.protocol import Usage
@@ -413,5 +413,43 @@ def test_rounds_of_tools_are_kept_and_compiled_in_their_order():
             prompt = await manager.compile(WIDE)
             assert [m.role for m in prompt.messages] == ["user", "assistant", "tool"]
             assert shown(prompt) == []
+
+    run(go)
+
+
+def test_a_manager_that_was_not_opened_says_how_to_open_it():
+    with pytest.raises(AttributeError, match=r"async with ContextManager\.open"):
+        _ = ContextManager.open(store=InMemoryTapeStore()).add_message
+
+
+def test_a_summary_leads_back_to_the_words():
+    async def go():
+        async with managed(merge_threshold=3) as manager:
+            await talk(manager, 60)
+            await manager.drain()
+            high = next(node for node in (await manager.search_summaries(include_merged=True)) if node.node.level == 2).node
+            said = await manager.read_summary(high.id)
+            assert len(said) == high.units and said[0].text.startswith("Message ")
+            with pytest.raises(SummaryNotFound):
+                await manager.read_summary("L9-99")
+
+    run(go)
+
+
+def test_a_receipt_tells_each_change_of_what_is_shown():
+    async def go():
+        async with managed() as manager:
+            await talk(manager, 60)
+            await manager.drain()
+            whole = (await manager.compile(WIDE)).stats.total
+            await manager.compile(room(whole - 100))
+            await talk(manager, 60, start=60)
+            await manager.drain()
+            await manager.compile(room(whole - 100))
+            newest, first = await manager.list_fold_receipts()
+            assert first.shown and not first.gone and set(newest.shown).isdisjoint(first.shown)
+            assert await manager.list_fold_receipts(after=first.id) == (newest,)
+            with pytest.raises(InvalidInput, match="No receipt"):
+                await manager.list_fold_receipts(after="nothing")
 
     run(go)

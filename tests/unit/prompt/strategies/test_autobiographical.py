@@ -113,7 +113,7 @@ def test_what_always_stays_raw_and_does_not_fit_is_refused_and_nothing_is_left_o
         async with managed(recent_window_tokens=5_000) as manager:
             await talk(manager, 60)
             await manager.drain()
-            with pytest.raises(OverBudgetError, match="always stays raw") as refused:
+            with pytest.raises(OverBudgetError, match="always stay raw") as refused:
                 await manager.compile(room(500))
             facts = refused.value.diagnostics
             assert facts["tail_tokens"] > 500 and facts["head_tokens"] == 0 and facts["configured_budget"] == 524
