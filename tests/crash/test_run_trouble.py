@@ -10,12 +10,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from playhead.agent import background
 from playhead.agent.events import TextEvent
 from playhead.agent.inbox import MemoryInbox, TapeInbox
 from playhead.errors import PlayheadError, StoreUnavailable
 from playhead.model.scripted import ScriptedModel
 from playhead.store.memory.store import InMemoryTapeStore
+from playhead.tape import background
 from tests.unit.agent.trouble import Points, TroubledModel, agent_in, checked, script, seeded
 
 STRIDE = 1 if os.environ.get("PLAYHEAD_SOAK") else 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from playhead.errors import OverBudgetError
 from playhead.fold.choosing import accounting
@@ -29,7 +30,8 @@ def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Se
     untold = _unpinned(untold, known)
     floor, unread = accounting.floor(items), _estimated(units, untold)
     fixed = sum(item.tokens for item in items if item.is_fixed)
-    wanted = _wanted(untold, items, least=known.least_told) if fixed <= room else []
+    merges = [asdict(one) for one in floor.missing if one.level > 1]
+    wanted = [*_wanted(untold, items, least=known.least_told), *merges] if fixed <= room else []
     diagnostics = {
         "configured_budget": budget.max_tokens,
         "reserve_for_response": budget.reserve_for_response,
@@ -58,7 +60,7 @@ def _estimated(units: Units, untold: Iterable[Missing]) -> int:
 def _wanted(untold: Sequence[Missing], items: Sequence[Item], *, least: int) -> list[dict[str, int]]:
     """Return the summaries of level 1 that would have helped: of what no summary tells, may be folded and is worth one, `least` tokens at least.
 
-    Merges come in their own time.
+    Merges that would have helped are wanted beside them.
     """
     loaded = (Missing(first=item.first, last=item.last) for item in items if item.level == 0 and not item.above and not item.is_fixed and item.first)
     runs: list[Missing] = []
