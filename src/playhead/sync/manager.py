@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Concatenate, Self, cast
+from typing import Any, Self
 
 from playhead import clock as clocks
 from playhead.fold.choosing.holds import Hold
@@ -20,7 +19,7 @@ from playhead.prompt.manager.opening import Opening, Store
 from playhead.prompt.manager.stored import StoredMessage
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
-from playhead.sync.portal import Bound, P, R, wait
+from playhead.sync.portal import blocking, wait
 from playhead.sync.scope import each
 from playhead.sync.tape import Tape
 from playhead.view.context import TapeContext
@@ -28,16 +27,6 @@ from playhead.view.tokens import Counter
 
 PAGE = 256
 """How many messages are read at a time."""
-
-
-def _blocking(method: Callable[Concatenate[managers.ContextManager, P], Coroutine[Any, Any, R]]) -> Bound[P, R]:
-    """Return the blocking twin of an async method of a manager."""
-
-    @wraps(method)
-    def call(manager: ContextManager, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return wait(method, manager.asynchronous, *args, **kwargs)
-
-    return cast("Bound[P, R]", call)
 
 
 class ContextManager:
@@ -170,47 +159,47 @@ class ContextManager:
         """Change settings for all that comes, and return them; what was told stays told. Raises InvalidOption for one that is not hot, InvalidInput for a wrong value; then none was changed."""
         return wait(self.asynchronous.update_hot_settings, **settings)
 
-    aclose = _blocking(managers.ContextManager.aclose)
-    add_message = _blocking(managers.ContextManager.add_message)
-    edit_message = _blocking(managers.ContextManager.edit_message)
-    remove_message = _blocking(managers.ContextManager.remove_message)
-    remove_messages = _blocking(managers.ContextManager.remove_messages)
-    remove_body = _blocking(managers.ContextManager.remove_body)
-    get_message = _blocking(managers.ContextManager.get_message)
-    get_message_at = _blocking(managers.ContextManager.get_message_at)
-    message_window = _blocking(managers.ContextManager.message_window)
-    message_count = _blocking(managers.ContextManager.message_count)
-    find_message_by_external_id = _blocking(managers.ContextManager.find_message_by_external_id)
-    compile = _blocking(managers.ContextManager.compile)
-    report_usage = _blocking(managers.ContextManager.report_usage)
-    set_strategy = _blocking(managers.ContextManager.set_strategy)
-    is_ready = _blocking(managers.ContextManager.is_ready)
-    tick = _blocking(managers.ContextManager.tick)
-    drain = _blocking(managers.ContextManager.drain)
-    settled = _blocking(managers.ContextManager.settled)
-    hold_compression = _blocking(managers.ContextManager.hold_compression)
-    release_compression = _blocking(managers.ContextManager.release_compression)
-    pin_range = _blocking(managers.ContextManager.pin_range)
-    mark_document = _blocking(managers.ContextManager.mark_document)
-    unpin = _blocking(managers.ContextManager.unpin)
-    list_pins = _blocking(managers.ContextManager.list_pins)
-    lock_chunk = _blocking(managers.ContextManager.lock_chunk)
-    unlock_chunk = _blocking(managers.ContextManager.unlock_chunk)
-    search_summaries = _blocking(managers.ContextManager.search_summaries)
-    get_summary = _blocking(managers.ContextManager.get_summary)
-    read_summary = _blocking(managers.ContextManager.read_summary)
-    list_fold_receipts = _blocking(managers.ContextManager.list_fold_receipts)
-    channel_counts = _blocking(managers.ContextManager.channel_counts)
-    get_summaries_in_range = _blocking(managers.ContextManager.get_summaries_in_range)
-    max_summary_level = _blocking(managers.ContextManager.max_summary_level)
-    forget_summary = _blocking(managers.ContextManager.forget_summary)
-    compression_debt = _blocking(managers.ContextManager.compression_debt)
-    quarantine_status = _blocking(managers.ContextManager.quarantine_status)
-    clear_quarantine = _blocking(managers.ContextManager.clear_quarantine)
-    branch_at = _blocking(managers.ContextManager.branch_at)
-    switch_branch = _blocking(managers.ContextManager.switch_branch)
-    fork = _blocking(managers.ContextManager.fork)
-    list_branches = _blocking(managers.ContextManager.list_branches)
+    aclose = blocking(managers.ContextManager.aclose)
+    add_message = blocking(managers.ContextManager.add_message)
+    edit_message = blocking(managers.ContextManager.edit_message)
+    remove_message = blocking(managers.ContextManager.remove_message)
+    remove_messages = blocking(managers.ContextManager.remove_messages)
+    remove_body = blocking(managers.ContextManager.remove_body)
+    get_message = blocking(managers.ContextManager.get_message)
+    get_message_at = blocking(managers.ContextManager.get_message_at)
+    message_window = blocking(managers.ContextManager.message_window)
+    message_count = blocking(managers.ContextManager.message_count)
+    find_message_by_external_id = blocking(managers.ContextManager.find_message_by_external_id)
+    compile = blocking(managers.ContextManager.compile)
+    report_usage = blocking(managers.ContextManager.report_usage)
+    set_strategy = blocking(managers.ContextManager.set_strategy)
+    is_ready = blocking(managers.ContextManager.is_ready)
+    tick = blocking(managers.ContextManager.tick)
+    drain = blocking(managers.ContextManager.drain)
+    settled = blocking(managers.ContextManager.settled)
+    hold_compression = blocking(managers.ContextManager.hold_compression)
+    release_compression = blocking(managers.ContextManager.release_compression)
+    pin_range = blocking(managers.ContextManager.pin_range)
+    mark_document = blocking(managers.ContextManager.mark_document)
+    unpin = blocking(managers.ContextManager.unpin)
+    list_pins = blocking(managers.ContextManager.list_pins)
+    lock_chunk = blocking(managers.ContextManager.lock_chunk)
+    unlock_chunk = blocking(managers.ContextManager.unlock_chunk)
+    search_summaries = blocking(managers.ContextManager.search_summaries)
+    get_summary = blocking(managers.ContextManager.get_summary)
+    read_summary = blocking(managers.ContextManager.read_summary)
+    list_fold_receipts = blocking(managers.ContextManager.list_fold_receipts)
+    channel_counts = blocking(managers.ContextManager.channel_counts)
+    get_summaries_in_range = blocking(managers.ContextManager.get_summaries_in_range)
+    max_summary_level = blocking(managers.ContextManager.max_summary_level)
+    forget_summary = blocking(managers.ContextManager.forget_summary)
+    compression_debt = blocking(managers.ContextManager.compression_debt)
+    quarantine_status = blocking(managers.ContextManager.quarantine_status)
+    clear_quarantine = blocking(managers.ContextManager.clear_quarantine)
+    branch_at = blocking(managers.ContextManager.branch_at)
+    switch_branch = blocking(managers.ContextManager.switch_branch)
+    fork = blocking(managers.ContextManager.fork)
+    list_branches = blocking(managers.ContextManager.list_branches)
 
 
 async def _opened(opening: Opening) -> managers.ContextManager:

@@ -7,8 +7,8 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from functools import partial
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 import anyio
 from anyio.from_thread import BlockingPortal
@@ -84,3 +84,13 @@ class Bound(Protocol[P, R_co]):
     def __get__(self, owner: None, kind: type) -> Callable[Concatenate[Any, P], R_co]: ...
     @overload
     def __get__(self, owner: object, kind: type) -> Callable[P, R_co]: ...
+
+
+def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> Bound[P, R]:
+    """Return the blocking twin of an async method: for a twin whose `asynchronous` has that method."""
+
+    @wraps(method)
+    def call(twin: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return wait(method, twin.asynchronous, *args, **kwargs)
+
+    return cast("Bound[P, R]", call)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Self, cast
+from typing import Self, cast
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
 from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
-from playhead.sync.portal import Bound, P, R, wait
+from playhead.sync.portal import blocking, wait
 from playhead.sync.query import TapeQuery
 from playhead.sync.scope import Scope, each
 from playhead.tape import tape as tapes
@@ -19,26 +18,6 @@ from playhead.tape.delta import APPEND, Policy
 from playhead.tape.leasing import HeldLease
 from playhead.view.context import TapeContext
 from playhead.view.tokens import Counter
-
-
-def _blocking(method: Callable[Concatenate[tapes.Tape, P], Coroutine[Any, Any, R]]) -> Bound[P, R]:
-    """Return the blocking twin of an async method of a tape."""
-
-    @wraps(method)
-    def call(tape: Tape, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return wait(method, tape.asynchronous, *args, **kwargs)
-
-    return cast(Bound[P, R], call)
-
-
-def _of_branch(method: Callable[Concatenate[tapes.Branch, P], Coroutine[Any, Any, R]]) -> Bound[P, R]:
-    """Return the blocking twin of an async method of a branch."""
-
-    @wraps(method)
-    def call(branch: Branch, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return wait(method, cast(tapes.Branch, branch.asynchronous), *args, **kwargs)
-
-    return cast(Bound[P, R], call)
 
 
 class Tape:
@@ -186,31 +165,31 @@ class Tape:
         """Start a new phase: keep an anchor with the state that the next phase inherits, and the event beside it."""
         return wait(self.asynchronous.handoff, name, state, key=key, **meta)
 
-    aclose = _blocking(tapes.Tape.aclose)
-    append_many = _blocking(tapes.Tape.append_many)
-    bootstrap = _blocking(tapes.Tape.bootstrap)
-    record_chat = _blocking(tapes.Tape.record_chat)
-    reset = _blocking(tapes.Tape.reset)
-    head = _blocking(tapes.Tape.head)
-    branches = _blocking(tapes.Tape.branches)
-    recover = _blocking(tapes.Tape.recover)
-    gc = _blocking(tapes.Tape.gc)
-    archive_sidecar = _blocking(tapes.Tape.archive_sidecar)
-    reset_sidecar = _blocking(tapes.Tape.reset_sidecar)
-    search = _blocking(tapes.Tape.search)
-    anchors = _blocking(tapes.Tape.anchors)
-    info = _blocking(tapes.Tape.info)
-    read = _blocking(tapes.Tape.read)
-    amends = _blocking(tapes.Tape.amends)
-    read_messages = _blocking(tapes.Tape.read_messages)
-    read_range = _blocking(tapes.Tape.read_range)
-    boundary = _blocking(tapes.Tape.boundary)
+    aclose = blocking(tapes.Tape.aclose)
+    append_many = blocking(tapes.Tape.append_many)
+    bootstrap = blocking(tapes.Tape.bootstrap)
+    record_chat = blocking(tapes.Tape.record_chat)
+    reset = blocking(tapes.Tape.reset)
+    head = blocking(tapes.Tape.head)
+    branches = blocking(tapes.Tape.branches)
+    recover = blocking(tapes.Tape.recover)
+    gc = blocking(tapes.Tape.gc)
+    archive_sidecar = blocking(tapes.Tape.archive_sidecar)
+    reset_sidecar = blocking(tapes.Tape.reset_sidecar)
+    search = blocking(tapes.Tape.search)
+    anchors = blocking(tapes.Tape.anchors)
+    info = blocking(tapes.Tape.info)
+    read = blocking(tapes.Tape.read)
+    amends = blocking(tapes.Tape.amends)
+    read_messages = blocking(tapes.Tape.read_messages)
+    read_range = blocking(tapes.Tape.read_range)
+    boundary = blocking(tapes.Tape.boundary)
 
 
 class Branch(Tape):
     """A tape that was forked from another, to be merged or discarded."""
 
-    record = _of_branch(tapes.Branch.record)
-    delta = _of_branch(tapes.Branch.delta)
-    merge = _of_branch(tapes.Branch.merge)
-    discard = _of_branch(tapes.Branch.discard)
+    record = blocking(tapes.Branch.record)
+    delta = blocking(tapes.Branch.delta)
+    merge = blocking(tapes.Branch.merge)
+    discard = blocking(tapes.Branch.discard)
