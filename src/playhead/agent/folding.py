@@ -96,6 +96,9 @@ class Folding:
     def _ticking(self, tape: Tape, *, client: Model | str | None, identity: Identity) -> Ticking:
         """Return what writes the summaries of a tape, under the identity as it is now; it stays as long as the agent, so that what it knows is not read again."""
         found = self._running.get(tape.name)
+        if found is not None and found.client is not client and not found.is_busy:
+            self._let_go(self._running.pop(tape.name))
+            found = None
         if found is not None:
             found.identity.system_prompt, found.identity.tools = identity.system_prompt, identity.tools
             return found

@@ -235,3 +235,18 @@ def test_two_agents_on_one_tape_keep_memories_of_their_own():
         await other.aclose()
 
     run(go)
+
+
+def test_a_bare_id_is_served_by_the_model_of_the_newest_run():
+    async def go():
+        agent = agent_with(remembering(writer="small"))
+        await talked(agent, 12, model=ScriptedModel([f"I remember: {WORDS}"] * 60))
+        await agent.settled()
+        newest = ScriptedModel([f"I remember: {WORDS}"] * 60)
+        for number in range(12, 24):
+            await turn(agent, f"Question {number}: {WORDS}", newest)
+            await agent.settled()
+        assert len(newest.requests) > 12
+        await agent.aclose()
+
+    run(go)
