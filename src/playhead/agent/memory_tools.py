@@ -16,10 +16,7 @@ from playhead.fold.ledger.search import search_summaries
 from playhead.fold.node import Node
 from playhead.prompt.manager.manager import ContextManager
 from playhead.prompt.strategies.autobiographical import AutobiographicalStrategy
-from playhead.tape.tape import Tape
-from playhead.view.bodies import messages
 from playhead.view.tokens import Counter, text_tokens
-from playhead.view.units import Unit
 
 PAGE = 3_000
 """How many tokens an answer has at most, so that reading the past never fills the present."""
@@ -73,10 +70,8 @@ def memory_tools(source: AutobiographicalStrategy | ContextManager) -> tuple[Too
             return f"[there is no memory {id!r:.80}; memory_search lists them]"
         if node.children and raw and node.raw_tokens > RAW:
             return f"[{node.id} stands for {node.raw_tokens:,} tokens, too many to show word for word; show the memories below it, and of these the words]"
-        if node.children and not raw:
-            texts = [_whole(child) for child in await memory.children(node)]
-        else:
-            texts = await _raw(memory.tape, node)
+        is_made_of_others = node.children and not raw
+        texts = [_whole(child) for child in await memory.children(node)] if is_made_of_others else [_said(message) for message in await memory.words(node)]
         return _paged(texts, page, title=f"{node.id}, entries {node.first}-{node.last}", counter=context.tape.counter)
 
     return tool(search, name="memory.search"), tool(expand, name="memory.expand")
@@ -90,12 +85,6 @@ def _line(node: Node) -> str:
 
 def _whole(node: Node) -> str:
     return f"{node.id} ({node.since:%Y-%m-%d %H:%M} to {node.until:%Y-%m-%d %H:%M}):\n{node.text}"
-
-
-async def _raw(tape: Tape, node: Node) -> list[str]:
-    """Return the messages under a summary, each as lines."""
-    units: tuple[Unit, ...] = await tape.read_range(node.first, node.last)
-    return [_said(message) for message in messages(units)]
 
 
 def _said(message: Message) -> str:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from playhead.cli.folding import outcome_facts
 from playhead.fold.choosing.quarantine import quarantined
 from playhead.fold.config import AutobiographicalConfig
-from playhead.fold.forest import Forest, Pin
+from playhead.fold.forest import Forest, Pin, held_raw
 from playhead.fold.ledger.memory import FoldMemory
 from playhead.fold.node import Node
 from playhead.fold.recall import RecallPrices, RecallStyle
-from playhead.prompt.folding.state import held_raw, usable
+from playhead.prompt.folding.state import usable
 from playhead.tape.tape import Tape
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from playhead.fold.node import Node
 from playhead.store.protocol import EMPTY, Head
+from playhead.view.runs import Run, joined
 
 PinKind = Literal["range", "document"]
 
@@ -123,3 +124,13 @@ class Forest:
     def stuck(self) -> tuple[Outcome, ...]:
         """The spans that are quarantined."""
         return tuple(outcome for outcome in self.outcomes if outcome.is_stuck)
+
+
+def held_raw(forest: Forest) -> tuple[Run, ...]:
+    """Return the runs of entries that pins keep raw, in order; those that overlap or touch are one."""
+    return tuple(joined((pin.first, pin.last) for pin in forest.pins if is_raw(pin)))
+
+
+def is_raw(pin: Pin) -> bool:
+    """Whether a pin counts: both its ends are on the tape. A level is no more than that under the resolvers there are."""
+    return pin.first > 0 and pin.last > 0

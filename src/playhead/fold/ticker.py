@@ -245,16 +245,12 @@ class Ticker:
             model=outcome.model,
             is_stuck=outcome.is_stuck,
         )
-        for _ in range(_ATTEMPTS):
-            try:
-                await self._memory.append([entry])
-            except BranchClosed:
-                return
-            except Conflict:
-                await self._memory.look()
-                continue
+        try:
+            await self._memory.write(lambda _: [entry])
+        except BranchClosed:
             return
-        _log.warning("An outcome of a summary was not kept, as the tape beside it kept growing; its request may be made again.")
+        except Conflict:
+            _log.warning("An outcome of a summary was not kept, as the tape beside it kept growing; its request may be made again.")
 
 
 def _is_free(job: Job, forest: Forest) -> bool:

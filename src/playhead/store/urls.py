@@ -13,7 +13,8 @@ _OPTIONS = "durability=disk, durability=process, timeout=SECONDS, mode=ro and, f
 _SQLITE = "sqlite:///"
 _FILE = "file:"
 _LATER = ("postgresql:", "postgres:")
-_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
+"""How the name of a SQLite file ends."""
 
 
 def open_store(url: str) -> WholeStore:
@@ -37,7 +38,7 @@ def open_store(url: str) -> WholeStore:
         return _file(*_parts(url.removeprefix(_FILE), url, words=("durability", "mode")))
     if url.startswith(_LATER):
         raise StoreUnavailable(f"Stores at {url.partition(':')[0]}: are not available in this version; use {_FORMS}.", url=url)
-    if url.endswith(_SUFFIXES) and "://" not in url and not url.startswith("sqlite:"):
+    if url.endswith(SUFFIXES) and "://" not in url and not url.startswith("sqlite:"):
         return _sqlite(url, {})
     raise InvalidInput(f"{url!r} names no store; use {_FORMS}.", url=url)
 

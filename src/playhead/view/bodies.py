@@ -35,11 +35,10 @@ def goes_on(unit: Unit, before: Unit) -> bool:
     It is a shard of the same body with a higher index: the same text may be posted twice, and then starts anew. What a
     selector changed is shown by itself.
     """
-    later, earlier = unit.body, before.body
-    if later is None or earlier is None or unit.how or before.how:
+    if unit.body is None or unit.how or before.how or not unit.body.follows(before.body):
         return False
     one, other = unit.messages[0], before.messages[0]
-    return later.id == earlier.id and later.index > earlier.index and (one.role, one.name, one.extra) == (other.role, other.name, other.extra)
+    return (one.role, one.name, one.extra) == (other.role, other.name, other.extra)
 
 
 def shown(group: Sequence[Unit]) -> tuple[Message, ...]:

@@ -128,7 +128,7 @@ class Units(Sequence[Unit]):
 
         A unit that selectors changed and that is shown is `trimmed`, and the span says how. What was not loaded is left out for the reason `unread`, what lies before the view for the anchor's sake.
         """
-        spans: list[Span] = [] if self.before is None else [_before_span(self.before)]
+        spans: list[Span] = [] if self.before is None else [before_span(self.before)]
         told: list[tuple[Form, str, str | None]] = [("trimmed", reason, u.how) if form == "raw" and u.how else (form, reason, None) for (form, reason), u in zip(choices, self.units, strict=True)]
         start = 0
         for gap in (*self.gaps, None):
@@ -142,7 +142,8 @@ class Units(Sequence[Unit]):
         return Plan(spans=tuple(spans), units=self, state=state)
 
 
-def _before_span(before: Before) -> Span:
+def before_span(before: Before) -> Span:
+    """Return the span of what lies in front of a view."""
     return Span(form="omitted", reason=f"before anchor {before.name}", first=1, last=before.id, count=before.id)
 
 

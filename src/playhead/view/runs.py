@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from playhead.errors import InvalidInput
@@ -26,13 +27,24 @@ def checked_run(what: str, value: object) -> Run:
 
 def folded_runs(folded: Iterable[Run], *, start: int, end: int) -> list[Run]:
     """Return those runs that lie whole among the entries `start` to `end`, in order, touching ones as one."""
-    joined: list[Run] = []
-    for first, last in sorted(run for run in folded if start <= run[0] and run[1] <= end):
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = joined[-1][0], max(last, joined[-1][1])
+    return joined(run for run in folded if start <= run[0] and run[1] <= end)
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Return runs in order, those that overlap or touch as one."""
+    found: list[Run] = []
+    for first, last in sorted(runs):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = found[-1][0], max(last, found[-1][1])
         else:
-            joined.append((first, last))
-    return joined
+            found.append((first, last))
+    return found
+
+
+def meets(runs: Sequence[Run], first: int, last: int) -> bool:
+    """Return whether anything from one entry to another, both included, lies in runs that `joined` has put in order."""
+    index = bisect_right(runs, last, key=lambda run: run[0]) - 1
+    return index >= 0 and runs[index][1] >= first
 
 
 def runs_between(folded: Iterable[Run], *, start: int, end: int) -> list[Run]:

@@ -19,6 +19,10 @@ class Body:
     index: int
     count: int
 
+    def follows(self, before: Body | None) -> bool:
+        """Return whether it goes on with the part before it: of the same body, with a higher index. The same text posted again starts anew."""
+        return before is not None and self.id == before.id and self.index > before.index
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True, repr=False)
 class Unit:

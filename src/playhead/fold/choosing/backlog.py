@@ -11,7 +11,7 @@ from playhead.fold.choosing.chunks import Chunk
 from playhead.fold.choosing.lateness import late_answers, late_entries
 from playhead.fold.choosing.windows import head_end, recent_start
 from playhead.fold.config import AutobiographicalConfig
-from playhead.fold.forest import Forest
+from playhead.fold.forest import Forest, held_raw
 from playhead.fold.resolvers.protocol import Produce
 from playhead.tape.tape import Tape
 from playhead.view.units import Unit
@@ -86,7 +86,7 @@ class Backlog:
         goes_on = inside and ends < len(tail) and all(gap.at != ends for gap in tail.gaps)
         start = max(begins, tail[ends].first if goes_on else max(inside, default=0) + 1)
         held = [*(node.span for node in forest.roots), *((o.first, o.last) for o in forest.stuck if o.level == 1), *((id, id) for id in inside if id >= start)]
-        for first, last in _pinned(forest, border):
+        for first, last in (run for run in held_raw(forest) if run[0] < border):
             held += [(first, last), *((id, id) for id in await late_entries(self._tape, first=first, last=last))]
         return Survey(forest=forest, head=head, start=start, border=border, runs=tuple(free_runs(start, border - 1, held)))
 
@@ -148,17 +148,6 @@ def _without(run: Run, entries: Iterable[int]) -> Iterable[Run]:
     """Yield what is left of a run without some entries of it."""
     held = [(entry, entry) for entry in entries if run.first <= entry <= run.last]
     return (replace(part, is_closed=part.is_closed or run.is_closed) for part in free_runs(run.first, run.last, held))
-
-
-def _pinned(forest: Forest, border: int) -> list[tuple[int, int]]:
-    """Return the runs that pins hold before an entry; those that overlap or touch are one."""
-    runs: list[tuple[int, int]] = []
-    for first, last in sorted((pin.first, pin.last) for pin in forest.pins if pin.first and pin.last and pin.first < border):
-        if runs and first <= runs[-1][1] + 1:
-            runs[-1] = runs[-1][0], max(runs[-1][1], last)
-        else:
-            runs.append((first, last))
-    return runs
 
 
 def _widened(chunk: Chunk, last: int) -> Chunk:

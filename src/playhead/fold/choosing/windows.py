@@ -43,11 +43,6 @@ def _holding(units: Sequence[Unit], entry: int) -> int:
             break
         if unit.first > entry and behind == len(units):
             behind = index
-    while behind < len(units) and behind > 0 and _continues(units[behind - 1], units[behind]):
+    while 0 < behind < len(units) and (body := units[behind].body) is not None and body.follows(units[behind - 1].body):
         behind -= 1
     return behind
-
-
-def _continues(before: Unit, unit: Unit) -> bool:
-    """Whether a unit goes on with the long message that the one before it is a part of: the same body, a higher part (3.5)."""
-    return unit.body is not None and before.body is not None and unit.body.id == before.body.id and before.body.index < unit.body.index

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from playhead.entry.entry import TapeEntry, stamped
+from playhead.entry.message import Message
 from playhead.errors import Conflict, InvalidInput, ReadOnly
 from playhead.fold.forest import Forest
 from playhead.fold.ledger import records
@@ -26,6 +27,7 @@ from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
 from playhead.tape.bell import ring
 from playhead.tape.tape import Tape
+from playhead.view.bodies import messages
 
 Answer = TypeVar("Answer")
 
@@ -117,6 +119,10 @@ class FoldMemory:
         self._recent.keep(child for child in found if child.uid not in seen.forest.nodes)
         return found
 
+    async def words(self, node: Node) -> tuple[Message, ...]:
+        """Return what a summary tells, word for word: the messages under it, as the handle reads them."""
+        return tuple(messages(await self.tape.read_range(*node.span)))
+
     async def nodes(self, *, newest_first: bool = False) -> AsyncIterator[Node]:
         """Yield every summary that stands as of now, by where it stands, each before those that it was merged from."""
         async for node, _ in self.walk(newest_first=newest_first):
@@ -154,6 +160,20 @@ class FoldMemory:
             raise InvalidInput("An entry of a fold sidecar has no idempotency key; leave it out: what is told already is not told again.")
         forest = since or (self._seen or await self._look()).forest
         return await self.sidecar.append_many(entries, expected_head=forest.head)
+
+    async def write(self, make: Callable[[Forest], Sequence[TapeEntry]], *, attempts: int = 8) -> tuple[TapeEntry, ...]:
+        """Keep what is made of the forest as it stands, made anew where somebody wrote meanwhile; return it as stored.
+
+        Raises Conflict where others kept writing, and what `append` raises besides.
+        """
+        while True:
+            attempts -= 1
+            forest = await self.look()
+            try:
+                return await self.append(make(forest), since=forest)
+            except Conflict as conflict:
+                if type(conflict) is not Conflict or attempts <= 0:
+                    raise
 
     async def checkpoint(self, *, every: int = 64) -> bool:
         """Write down what the sidecar comes to, where `every` entries, and a quarter as many as it would name summaries, stand behind the last time.

@@ -9,12 +9,13 @@ from playhead.entry.entry import TapeEntry, parse_date
 from playhead.fold.choosing.backlog import Survey
 from playhead.fold.choosing.chunks import Chunk
 from playhead.fold.config import AutobiographicalConfig
-from playhead.fold.forest import Forest
+from playhead.fold.forest import Forest, held_raw
 from playhead.fold.ledger.memory import FoldMemory
 from playhead.fold.node import Node, Voice
 from playhead.fold.writing.job import Job, Surroundings
 from playhead.model.protocol import ToolSpec
 from playhead.tape.tape import Tape
+from playhead.view.runs import meets
 from playhead.view.units import Unit
 
 BETWEEN = 20_000
@@ -69,8 +70,8 @@ class Gathering:
 
     async def surroundings(self, job: Job, *, forest: Forest, survey: Survey, system_prompt: str | None, tools: tuple[ToolSpec, ...]) -> Surroundings:
         """Return what stands around a job: nothing later than it."""
-        pinned = [(pin.first, pin.last) for pin in forest.pins if pin.first and pin.last]
-        memories = tuple(n for n in forest.roots if n.last < job.first and not any(first <= n.last and n.first <= last for first, last in pinned))
+        pinned = held_raw(forest)
+        memories = tuple(n for n in forest.roots if n.last < job.first and not meets(pinned, n.first, n.last))
         return Surroundings(
             head=tuple(u for u in survey.head if _stood_before(u, job, survey) and forest.root_at(u.first) is None and not (system_prompt and u.role == "system")),
             memories=memories,

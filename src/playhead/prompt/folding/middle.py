@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from playhead.fold.forest import Forest
+from playhead.fold.forest import Forest, held_raw
 from playhead.fold.node import Node
 from playhead.fold.resolvers.protocol import Item, Step
-from playhead.prompt.folding.state import FoldState, held_raw, meets, touches
+from playhead.prompt.folding.state import FoldState, touches
 from playhead.view.plan import Units
+from playhead.view.runs import meets
 from playhead.view.units import Gap, Unit
 
 Price = Callable[[Node], int]

@@ -8,22 +8,25 @@ from dataclasses import asdict
 from playhead.errors import OverBudgetError
 from playhead.fold.choosing import accounting
 from playhead.fold.choosing.backlog import free_runs
-from playhead.fold.forest import Pin
+from playhead.fold.forest import Pin, held_raw, is_raw
 from playhead.fold.resolvers.protocol import Item, Solution
 from playhead.prompt.budget import Budget
 from playhead.prompt.folding.middle import Missing, Windows
-from playhead.prompt.folding.state import FoldState, held_raw, is_raw
+from playhead.prompt.folding.state import FoldState
 from playhead.view.plan import Units
+from playhead.view.runs import joined
 
 Held = tuple[Pin, int, bool]
 """A pin that holds raw units, how many tokens of these were loaded, and whether that is all of them."""
 
 
-def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Sequence[Missing], windows: Windows, solution: Solution, room: int, budget: Budget) -> OverBudgetError:
+def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Sequence[Missing], windows: Windows, solution: Solution, budget: Budget, least_told: int) -> OverBudgetError:
     """Return the error for a view that cannot be folded into a room; `diagnostics` holds the facts of specs: context-manager 6.2 and folding 8.
 
     `untold` are the runs that were not loaded and that no summary tells; what they cost is estimated by what the loaded entries cost.
+    `least_told` is how many tokens are worth a summary.
     """
+    room = budget.room
     head = sum(unit.tokens for unit in units[: windows.head])
     tail = sum(unit.tokens for unit in units[windows.tail :])
     pins = _raw_pins(units, known, windows, untold)
@@ -31,7 +34,7 @@ def refusal(units: Units, items: Sequence[Item], known: FoldState, *, untold: Se
     floor, unread = accounting.floor(items), _estimated(units, untold)
     fixed = sum(item.tokens for item in items if item.is_fixed)
     merges = [asdict(one) for one in floor.missing if one.level > 1]
-    wanted = [*_wanted(untold, items, least=known.least_told), *merges] if fixed <= room else []
+    wanted = [*_wanted(untold, items, least=least_told), *merges] if fixed <= room else []
     diagnostics = {
         "configured_budget": budget.max_tokens,
         "reserve_for_response": budget.reserve_for_response,
@@ -62,15 +65,10 @@ def _wanted(untold: Sequence[Missing], items: Sequence[Item], *, least: int) -> 
 
     Merges that would have helped are wanted beside them.
     """
-    loaded = (Missing(first=item.first, last=item.last) for item in items if item.level == 0 and not item.above and not item.is_fixed and item.first)
-    runs: list[Missing] = []
-    for run in sorted((*untold, *loaded), key=lambda run: run.first):
-        if runs and run.first <= runs[-1].last + 1:
-            runs[-1] = Missing(first=runs[-1].first, last=max(runs[-1].last, run.last))
-        else:
-            runs.append(run)
-    worth = [run for run in runs if run in untold or sum(item.tokens for item in items if run.first <= item.first <= run.last) >= least]
-    return [{"level": 1, "first": run.first, "last": run.last} for run in worth]
+    unread = {(run.first, run.last) for run in untold}
+    loaded = [(item.first, item.last) for item in items if item.level == 0 and not item.above and not item.is_fixed and item.first]
+    worth = [run for run in joined((*unread, *loaded)) if run in unread or sum(item.tokens for item in items if run[0] <= item.first <= run[1]) >= least]
+    return [{"level": 1, "first": first, "last": last} for first, last in worth]
 
 
 def _said(head: int, tail: int, *, room: int, pins: Sequence[Held], can_help: bool) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from playhead.entry.message import Message
 from playhead.fold.node import Node
 from playhead.prompt.folding.middle import Part
-from playhead.view.plan import Plan, Span, Units, span_of
+from playhead.view.plan import Plan, Span, Units, before_span, span_of
 from playhead.view.units import Unit
 
 Pair = Callable[[Node], tuple[Message, ...]]
@@ -17,7 +17,7 @@ Pair = Callable[[Node], tuple[Message, ...]]
 
 def plan_of(units: Units, parts: Sequence[Part], *, reason: Callable[[Unit, int], str], pair: Pair, state: object) -> Plan:
     """Return the plan that tells each part once; `reason` says why the unit of an index is raw."""
-    spans: list[Span] = [] if units.before is None else [_before(units)]
+    spans: list[Span] = [] if units.before is None else [before_span(units.before)]
     index = 0
     for part in parts:
         if part.node is not None:
@@ -28,12 +28,6 @@ def plan_of(units: Units, parts: Sequence[Part], *, reason: Callable[[Unit, int]
             spans += _raw(part.units, index, reason=reason)
         index += len(part.units)
     return Plan(spans=tuple(spans), units=units, state=state)
-
-
-def _before(units: Units) -> Span:
-    before = units.before
-    assert before is not None  # noqa: S101 - for type checkers
-    return Span(form="omitted", reason=f"before anchor {before.name}", first=1, last=before.id, count=before.id)
 
 
 def _raw(units: Sequence[Unit], index: int, *, reason: Callable[[Unit, int], str]) -> Iterator[Span]:

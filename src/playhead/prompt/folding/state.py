@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from playhead.fold.forest import Cut, Forest, Pin
+from playhead.fold.forest import Cut, Forest
 from playhead.fold.node import Node
+from playhead.view.runs import Run, meets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,8 +15,7 @@ class FoldState:
     """The forest as it stands and the summaries that are shown of it, in order.
 
     `cut` is the cut that was kept last, None before the first. `reads` is how often something was folded for this very compile and
-    the view loaded anew beside it; `moves` is how many folds that took. `least_told` is how many tokens
-    are worth a summary.
+    the view loaded anew beside it; `moves` is how many folds that took.
     """
 
     forest: Forest
@@ -24,42 +23,19 @@ class FoldState:
     cut: Cut | None = None
     reads: int = 0
     moves: int = 0
-    least_told: int = 0
 
     @property
-    def folded(self) -> tuple[tuple[int, int], ...]:
+    def folded(self) -> tuple[Run, ...]:
         """The runs of entries that need not be loaded, as a summary tells them."""
         return tuple(node.span for node in self.shown)
 
 
-def held_raw(forest: Forest) -> tuple[tuple[int, int], ...]:
-    """Return the runs of entries that pins keep raw, in order; those that overlap or touch are one."""
-    runs: list[tuple[int, int]] = []
-    for first, last in sorted((pin.first, pin.last) for pin in forest.pins if is_raw(pin)):
-        if runs and first <= runs[-1][1] + 1:
-            runs[-1] = runs[-1][0], max(runs[-1][1], last)
-        else:
-            runs.append((first, last))
-    return tuple(runs)
-
-
-def is_raw(pin: Pin) -> bool:
-    """Whether a pin counts: both its ends are on the tape. A level is no more than that under the resolvers there are."""
-    return pin.first > 0 and pin.last > 0
-
-
-def touches(node: Node, runs: Sequence[tuple[int, int]]) -> bool:
+def touches(node: Node, runs: Sequence[Run]) -> bool:
     """Whether a summary covers something of runs of entries, which are in order and do not overlap."""
     return meets(runs, node.first, node.last)
 
 
-def meets(runs: Sequence[tuple[int, int]], first: int, last: int) -> bool:
-    """Whether something from one entry to another, both included, lies in runs that are in order and do not overlap."""
-    index = bisect_right(runs, last, key=lambda run: run[0]) - 1
-    return index >= 0 and runs[index][1] >= first
-
-
-def usable(nodes: Iterable[Node], forest: Forest, raw: Sequence[tuple[int, int]]) -> tuple[Node, ...]:
+def usable(nodes: Iterable[Node], forest: Forest, raw: Sequence[Run]) -> tuple[Node, ...]:
     """Return nodes, in place of those that cover something that stays raw the ones below them that do not.
 
     Nodes below that are not loaded leave their part raw.
@@ -73,7 +49,7 @@ def usable(nodes: Iterable[Node], forest: Forest, raw: Sequence[tuple[int, int]]
     return tuple(kept)
 
 
-def beginning(forest: Forest, raw: Sequence[tuple[int, int]], *, room: int) -> tuple[Node, ...]:
+def beginning(forest: Forest, raw: Sequence[Run], *, room: int) -> tuple[Node, ...]:
     """Return what to show where nothing was chosen before: the newest parts raw as far as the room could hold them, all before as high as it goes.
 
     What is loaded below the roots says how far that is (`FoldMemory.reach`): a node whose children are loaded is taken apart while

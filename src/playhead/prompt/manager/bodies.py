@@ -13,8 +13,8 @@ def goes_on(later: TapeEntry, earlier: TapeEntry) -> bool:
 
     The same text may be posted twice; its second posting starts anew (specs: context-manager 3.5).
     """
-    one, other = body_of(later), body_of(earlier)
-    return one is not None and other is not None and one.id == other.id and one.index > other.index
+    body = body_of(later)
+    return body is not None and body.follows(body_of(earlier))
 
 
 def body_around(entry: TapeEntry, *, before: Sequence[TapeEntry], behind: Sequence[TapeEntry]) -> tuple[TapeEntry, ...]:

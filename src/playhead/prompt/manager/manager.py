@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
 from playhead import clock as clocks
-from playhead.errors import InvalidInput, InvalidOption, ManagerClosed
+from playhead.errors import InvalidInput, InvalidOption
 from playhead.fold.choosing.holds import check_timeout
 from playhead.fold.ticker import Identity
 from playhead.model.protocol import Model, ToolSpec, Usage
@@ -352,11 +351,3 @@ class ContextManager(Remembering):
         if not isinstance(self._strategy, AutobiographicalStrategy):
             raise InvalidInput(f"{type(self._strategy).__name__} cannot {what}; open the manager with an AutobiographicalStrategy.")
         return self._strategy
-
-    @contextmanager
-    def _in_use(self) -> Iterator[None]:
-        """See that the manager is open, and that its clock tells the time inside."""
-        if self._is_closed:
-            raise ManagerClosed
-        with nullcontext() if self._clock is None else clocks.using(self._clock):
-            yield

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
-from playhead.errors import BranchClosed, Conflict, InvalidInput, SummaryNotFound
+from playhead.errors import InvalidInput, SummaryNotFound
 from playhead.fold.forest import Forest, Pin, PinKind
 from playhead.fold.ledger.entries import cleared_entry, forgotten_entry, lock_entry, pin_entry, unlock_entry, unpin_entry
 from playhead.fold.ledger.memory import FoldMemory
@@ -15,7 +15,6 @@ from playhead.fold.ledger.search import Hit, Placed, get_summaries_in_range, sea
 from playhead.fold.node import Node
 from playhead.prompt.manager.messages import MessageBook
 from playhead.prompt.manager.receipts import FoldReceipt, receipts
-from playhead.view.bodies import messages
 
 _ATTEMPTS = 16
 
@@ -78,8 +77,7 @@ class Memories:
 
     async def words(self, id: str) -> tuple[Message, ...]:
         """Return what a summary tells, word for word. Raises SummaryNotFound."""
-        node = await self.summary(id)
-        return tuple(messages(await self._memory.tape.read_range(node.first, node.last)))
+        return await self._memory.words(await self.summary(id))
 
     async def search(self, *, text: str | None, regex: str | None, levels: Collection[int] | None, limit: int, include_merged: bool) -> list[Hit]:
         """Return the summaries that hold a text or match an expression, the most matches first, then the newest."""
@@ -108,21 +106,7 @@ class Memories:
     async def keep(self, entries: Sequence[TapeEntry]) -> None:
         """Write entries beside the tape, all or none, whoever else writes there."""
         if entries:
-            await self._written(lambda _: entries)
+            await self._memory.write(lambda _: entries, attempts=_ATTEMPTS)
 
     async def _write(self, make: Callable[[Forest], TapeEntry]) -> TapeEntry:
-        return (await self._written(lambda forest: [make(forest)]))[0]
-
-    async def _written(self, make: Callable[[Forest], Sequence[TapeEntry]]) -> tuple[TapeEntry, ...]:
-        """Write what is made of the forest as it stands, made anew where somebody wrote meanwhile."""
-        attempt = 0
-        while True:
-            forest = await self._memory.look()
-            attempt += 1
-            try:
-                return await self._memory.append(make(forest), since=forest)
-            except BranchClosed:
-                raise
-            except Conflict:
-                if attempt >= _ATTEMPTS:
-                    raise
+        return (await self._memory.write(lambda forest: [make(forest)], attempts=_ATTEMPTS))[0]

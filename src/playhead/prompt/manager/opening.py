@@ -11,7 +11,7 @@ from playhead.errors import InvalidInput
 from playhead.store.adapt import adapt
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
-from playhead.store.urls import open_store
+from playhead.store.urls import SUFFIXES, open_store
 
 if TYPE_CHECKING:
     from playhead.prompt.manager.manager import ContextManager
@@ -85,7 +85,7 @@ def store_at(path: str | Path) -> WholeStore:
     if not isinstance(path, (str, Path)) or not str(path):
         raise InvalidInput(f"A manager's path is a file, a directory or a store's URL, not {path!r:.80}.")
     place = Path(path)
-    if place.suffix in (".db", ".sqlite", ".sqlite3") or place.is_file():
+    if place.suffix in SUFFIXES or place.is_file():
         return SQLiteTapeStore(place)
     place.mkdir(parents=True, exist_ok=True)
     return SQLiteTapeStore(place / FILE)

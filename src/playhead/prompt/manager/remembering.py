@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 
+from playhead import clock as clocks
 from playhead.entry.message import Message
+from playhead.errors import ManagerClosed
 from playhead.fold.choosing.debt import Debt
 from playhead.fold.choosing.holds import Hold
 from playhead.fold.choosing.quarantine import Alarm, Quarantine, quarantine
@@ -28,10 +30,16 @@ class Remembering:
     _ticking: Ticking
     _is_automatic: bool
     _alarms: Alarms
+    _is_closed: bool
+    _clock: clocks.Clock | None
 
-    def _in_use(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
         """See that the manager is open, and that its clock tells the time inside."""
-        raise NotImplementedError
+        if self._is_closed:
+            raise ManagerClosed
+        with nullcontext() if self._clock is None else clocks.using(self._clock):
+            yield
 
     async def tick(self) -> Ticked:
         """Write one summary or make one merge, if any is due; what came of it is true where it did.

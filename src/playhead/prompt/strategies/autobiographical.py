@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Self
 
 from playhead.entry.message import Message
-from playhead.errors import BranchClosed, Conflict, InvalidInput, ReadOnly
+from playhead.errors import Conflict, InvalidInput, ReadOnly
 from playhead.fold.choosing.chunks import LEAST_MESSAGES, Chunk, chunks
 from playhead.fold.choosing.windows import head_end, recent_start
 from playhead.fold.config import AutobiographicalConfig
-from playhead.fold.forest import Cut, Forest
+from playhead.fold.forest import Cut, Forest, held_raw
 from playhead.fold.ledger.entries import cut_entry
 from playhead.fold.ledger.memory import FoldMemory
 from playhead.fold.node import Node
@@ -26,18 +26,17 @@ from playhead.prompt.folding.makeup import HEAD, TAIL
 from playhead.prompt.folding.middle import Part, Windows, items_of, parts_of
 from playhead.prompt.folding.refusal import refusal
 from playhead.prompt.folding.spans import plan_of
-from playhead.prompt.folding.state import FoldState, beginning, held_raw, meets, usable
+from playhead.prompt.folding.state import FoldState, beginning, usable
 from playhead.prompt.strategies.passthrough import LEADS
 from playhead.prompt.strategy import Need, Reread
 from playhead.tape.tape import Tape
 from playhead.view.plan import Plan, Units
+from playhead.view.runs import Run, joined, meets
 from playhead.view.tokens import Counter
 from playhead.view.units import Unit
 
 GROWN = 1.5
 """A budget that has grown by this factor has the past told anew, in more detail, where no resolver decides."""
-
-_ATTEMPTS = 8
 
 
 class AutobiographicalStrategy:
@@ -68,11 +67,15 @@ class AutobiographicalStrategy:
 
     def bound(self, namespace: str | None, *, agent: str | None = None) -> Self:
         """Return the strategy as it is for one agent: its state is kept under the namespace, `agent` is whose voice is the assistant's."""
-        return type(self)(self.config, namespace=namespace, agent=agent or self.agent)
+        return self._remade(self.config, namespace=namespace, agent=agent or self.agent)
 
     def with_options(self, options: Mapping[str, Any]) -> Self:
         """Return the strategy with some settings changed. Raises InvalidOption, InvalidInput."""
-        return type(self)(self.config.with_options(options), namespace=self.namespace, agent=self.agent)
+        return self._remade(self.config.with_options(options), namespace=self.namespace, agent=self.agent)
+
+    def _remade(self, config: AutobiographicalConfig, *, namespace: str | None, agent: str | None) -> Self:
+        """Return a strategy of the same kind with these settings, for this agent."""
+        return type(self)(config, namespace=namespace, agent=agent)
 
     def memory(self, tape: Tape) -> FoldMemory:
         """Return what is kept beside a tape, one object for all twins of a handle; for handles of the past the last that was asked for."""
@@ -101,7 +104,7 @@ class AutobiographicalStrategy:
         """Return the forest and what of it was shown last; before anything was, or where the budget has grown much, what to begin with."""
         memory = self.memory(tape)
         forest = await memory.look()
-        pinned = (*held_raw(forest), *await _border(tape, forest))
+        pinned = joined((*held_raw(forest), *await _border(tape, forest)))
         kept = self._unkept(tape)
         cut = kept or forest.cut
         if cut is not None and not self._is_outgrown(cut, budget.room):
@@ -111,7 +114,7 @@ class AutobiographicalStrategy:
             return FoldState(forest=forest, shown=usable(shown, forest, pinned), cut=cut)
         if not forest.roots:
             return FoldState(forest=forest, cut=cut)
-        raw = (*pinned, *((lock, lock) for lock in forest.locks))
+        raw = joined((*pinned, *((lock, lock) for lock in forest.locks)))
         forest = await memory.reach(room=budget.room, spans=raw)
         return FoldState(forest=forest, shown=beginning(forest, raw, room=budget.room), cut=cut)
 
@@ -146,20 +149,13 @@ class AutobiographicalStrategy:
         if cut is None:
             return
         memory = self.memory(tape)
-        for _ in range(_ATTEMPTS):
-            try:
-                await memory.append([cut_entry(cut)])
-            except Conflict as conflict:
-                if isinstance(conflict, BranchClosed):
-                    break
-                await memory.look()
-                continue
-            except ReadOnly:
-                break
-            tape.states.pop(self._key, None)
-            await memory.checkpoint()
+        try:
+            await memory.write(lambda _: [cut_entry(cut)])
+        except (Conflict, ReadOnly):
+            tape.states[self._key] = tape.query().ceiling, cut
             return
-        tape.states[self._key] = tape.query().ceiling, cut
+        tape.states.pop(self._key, None)
+        await memory.checkpoint()
 
     def _cut(self, units: Sequence[Unit], /, *, after: int, before: int, closes_at_end: bool, is_whole: bool, is_wanted: bool = False) -> tuple[tuple[Chunk, ...], tuple[Unit, ...]]:
         """Cut a run of units into chunks and what waits; a run that may grow keeps its end, whole or not."""
@@ -187,7 +183,7 @@ class AutobiographicalStrategy:
         is_last = known.reads + 1 >= MOST_READS
         solution = self._resolver.solve(items, target=0 if is_last else self._target(items, self._high(budget.room)))
         if solution.tokens > self.wall(budget) or (not is_whole and (is_last or not solution.moves)):
-            raise refusal(units, items, replace(known, least_told=self.config.target_chunk_tokens), untold=untold, windows=windows, solution=solution, room=budget.room, budget=budget)
+            raise refusal(units, items, known, untold=untold, windows=windows, solution=solution, budget=budget, least_told=self.config.target_chunk_tokens)
         if not solution.moves:
             return None
         return replace(known, shown=tuple(known.forest.nodes[uid] for uid in solution.nodes), reads=known.reads + 1, moves=known.moves + solution.moves)
@@ -260,7 +256,7 @@ class AutobiographicalStrategy:
         return why
 
 
-async def _border(tape: Tape, forest: Forest) -> tuple[tuple[int, int], ...]:
+async def _border(tape: Tape, forest: Forest) -> tuple[Run, ...]:
     """Return, as a run that no summary may cover, the anchor that reading starts behind, where one does."""
     anchor = await tape.boundary() if forest.roots and tape.context.anchor is not None else None
     return () if anchor is None or forest.root_at(anchor.id) is None else ((anchor.id, anchor.id),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -34,13 +34,8 @@ class KnowledgeStrategy(AutobiographicalStrategy):
         self.phases = phases or PhaseTools()
         super().__init__(config if config is None else replace(config, hierarchical=True), namespace=namespace, agent=agent, **options)
 
-    def bound(self, namespace: str | None, *, agent: str | None = None) -> Self:
-        """Return the strategy as it is for one agent, with the same phases."""
-        return type(self)(self.config, phases=self.phases, namespace=namespace, agent=agent or self.agent)
-
-    def with_options(self, options: Mapping[str, Any]) -> Self:
-        """Return the strategy with some settings changed, and the same phases. Raises InvalidOption, InvalidInput."""
-        return type(self)(self.config.with_options(options), phases=self.phases, namespace=self.namespace, agent=self.agent)
+    def _remade(self, config: AutobiographicalConfig, *, namespace: str | None, agent: str | None) -> Self:
+        return type(self)(config, phases=self.phases, namespace=namespace, agent=agent)
 
     def _chosen_resolver(self) -> Resolver:
         return resolver_for(self.config, otherwise=ByPhase())

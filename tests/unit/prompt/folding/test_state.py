@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from playhead.fold.forest import Forest, Pin
-from playhead.prompt.folding.state import FoldState, beginning, held_raw, touches, usable
+from playhead.fold.forest import Forest, Pin, held_raw
+from playhead.prompt.folding.state import FoldState, beginning, touches, usable
 from tests.unit.fold.choosing import node
 
 LEAVES = [node(1, first, first + 9, uid=f"a{first}") for first in range(1, 61, 10)]

@@ -96,6 +96,22 @@ def test_a_locked_message_is_not_folded_and_one_under_a_summary_stays_so():
     run(go)
 
 
+def test_locks_before_and_behind_a_pin_are_kept_as_the_pin_is():
+    async def go():
+        async with managed(merge_threshold=3) as manager:
+            ids = await talk(manager, 90)
+            await manager.drain()
+            for number in (30, 4):
+                await manager.lock_chunk(ids[number])
+            await manager.pin_range(ids[60], ids[61])
+            prompt = await manager.compile(room((await manager.compile(WIDE, dry_run=True)).stats.total - 100))
+            said = [message.text for message in prompt.messages]
+            assert shown(prompt) and all(any(text.startswith(f"Message {number}:") for text in said) for number in (4, 30, 60, 61))
+            await check_told_once(manager, prompt)
+
+    run(go)
+
+
 def test_a_held_message_and_all_behind_it_stay_raw():
     async def go():
         async with managed() as manager:
