@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from playhead import sync, testing
+    from playhead.adapters.otel.instrumentation import Instrumentation, instrument
     from playhead.agent.agent import Agent
     from playhead.agent.answers import content_result, result_content
     from playhead.agent.budget_watch import BudgetWatcher, ContextBudget
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from playhead.agent.media import Recorded, resolved, without_media
     from playhead.agent.memory_tools import memory_tools
     from playhead.agent.plugins import load_plugins
+    from playhead.agent.spending import ModelUsage, TapeUsage, usage_of
     from playhead.agent.spill import SpillSidecar
     from playhead.agent.stream import RunStream
     from playhead.agent.tape_tools import tape_tools
@@ -151,26 +153,27 @@ __all__ = [
     "BadReply", "Blob", "BlobNotFound", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher",
     "ByPhase", "CallReady", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
     "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw",
-    "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection",
-    "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld",
-    "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model",
-    "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node",
-    "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan",
-    "PlayheadError", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta",
-    "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream",
-    "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step",
-    "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryNotFound",
-    "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "Text",
-    "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
-    "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt",
-    "assistant", "backup", "build_messages", "compile", "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images",
-    "drop_tool_results", "extract", "get_model", "import_file", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape",
-    "pipe", "reduce", "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results",
-    "user", "verify", "without_media",
+    "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore",
+    "Inbox", "Injection", "Instrumentation", "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict",
+    "KnowledgeStrategy", "Lease", "LeaseHeld", "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent",
+    "MessageNotFound", "MissingExtra", "Model", "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable", "ModelUsage", "NameTaken",
+    "Need", "NoAnchors", "NoCompressionModel", "Node", "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused",
+    "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError",
+    "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread",
+    "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span",
+    "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy",
+    "Summarizer", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery",
+    "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed",
+    "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore",
+    "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_tape", "counter_for",
+    "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "extract", "get_model", "import_file", "instrument", "keep_last", "latest_read_only",
+    "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved", "result_content", "salvage", "sync", "system",
+    "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "usage_of", "user", "verify", "without_media",
 ]
 # fmt: on
 
 _HOMES = {
+    "playhead.adapters.otel.instrumentation": "Instrumentation instrument",
     "playhead.agent.agent": "Agent",
     "playhead.agent.answers": "content_result result_content",
     "playhead.agent.budget_watch": "BudgetWatcher ContextBudget",
@@ -181,6 +184,7 @@ _HOMES = {
     "playhead.agent.media": "Recorded resolved without_media",
     "playhead.agent.memory_tools": "memory_tools",
     "playhead.agent.plugins": "load_plugins",
+    "playhead.agent.spending": "ModelUsage TapeUsage usage_of",
     "playhead.agent.spill": "SpillSidecar",
     "playhead.agent.stream": "RunStream",
     "playhead.agent.tape_tools": "tape_tools",
@@ -192,32 +196,32 @@ _HOMES = {
     "playhead.errors.fold": "BodyNotWhole InvalidOption ManagerClosed MessageNotFound NoCompressionModel SummaryNotFound",
     "playhead.errors.model": "BadReply ContextLimitExceeded ModelError ModelRefused ModelRejected ModelUnavailable OutputMismatch ProviderNotFoundError",
     "playhead.errors.store": (
-        "AnchorNotFound AppendOutcomeUnknown BlobNotFound BranchClosed BranchNotFound Conflict FileMissing KeyConflict LeaseHeld "
-        "LeaseLost NameTaken NoAnchors NotFound StoreBusy StoreDamaged StoreError StoreOutdated StoreUnavailable TapeNotFound"
+        "AnchorNotFound AppendOutcomeUnknown BlobNotFound BranchClosed BranchNotFound Conflict FileMissing KeyConflict LeaseHeld LeaseLost NameTaken NoAnchors NotFound StoreBusy "
+        "StoreDamaged StoreError StoreOutdated StoreUnavailable TapeNotFound"
     ),
     "playhead.errors.tree": "PlayheadError",
     "playhead.errors.value": (
         "InvalidDate InvalidInput InvalidModelSpec InvalidPlan MissingExtra NothingToSend OverBudgetError ReadOnly SelectorError TapeNotScoped UnreadableFile UnstorableValue WireError"
     ),
-    "playhead.fold.config": "AutobiographicalConfig",
     "playhead.fold.choosing.debt": "Debt",
-    "playhead.fold.extracting.extractive": "ExtractiveSummarizer extract",
-    "playhead.fold.forest": "Cut Forest Outcome Pin",
     "playhead.fold.choosing.holds": "Hold",
-    "playhead.fold.writing.job": "Deferred Failed Job Paused RungOutcome Surroundings Written",
-    "playhead.fold.ledger.memory": "FoldMemory",
-    "playhead.fold.writing.model_summarizer": "ModelSummarizer",
-    "playhead.fold.node": "Node",
     "playhead.fold.choosing.phases": "PhaseTools",
     "playhead.fold.choosing.quarantine": "Alarm Quarantine",
+    "playhead.fold.config": "AutobiographicalConfig",
+    "playhead.fold.extracting.extractive": "ExtractiveSummarizer extract",
+    "playhead.fold.forest": "Cut Forest Outcome Pin",
+    "playhead.fold.ledger.memory": "FoldMemory",
+    "playhead.fold.ledger.search": "Hit Placed",
+    "playhead.fold.node": "Node",
     "playhead.fold.resolvers.by_phase": "ByPhase",
     "playhead.fold.resolvers.flat_profile": "FlatProfile",
     "playhead.fold.resolvers.highest": "Highest",
     "playhead.fold.resolvers.oldest_first": "OldestFirst",
     "playhead.fold.resolvers.protocol": "Item Produce Resolver Solution Step",
-    "playhead.fold.ledger.search": "Hit Placed",
-    "playhead.fold.writing.summarizer": "Summarizer",
     "playhead.fold.ticker": "Ticked",
+    "playhead.fold.writing.job": "Deferred Failed Job Paused RungOutcome Surroundings Written",
+    "playhead.fold.writing.model_summarizer": "ModelSummarizer",
+    "playhead.fold.writing.summarizer": "Summarizer",
     "playhead.importers.driver": "import_file",
     "playhead.importers.report": "ImportReport Progress",
     "playhead.model.protocol": "CallReady Model ModelRequest ReasoningDelta Reply TextDelta ToolSpec Usage",

@@ -45,6 +45,7 @@ from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
 from playhead.tape.recovery import Recover
 from playhead.tape.sidecar import Mounts
 from playhead.tape.tape import Branch, Tape
+from playhead.tracing import span
 from playhead.view.context import TapeContext, default_tape_context
 from playhead.view.tokens import Counter
 
@@ -364,7 +365,8 @@ class Agent:
             held=opened.held,
             deliver=deliver,
         )
-        await run(opened.tape, emit)
+        with span("agent", agent=self.name, tape=opened.tape.name, run_id=run.id, model=opened.models[0].name):
+            await run(opened.tape, emit)
 
     async def _commanded(self, raw: str, opened: Opened, state: dict[str, Any], toolbox: Toolbox, emit: Emit) -> None:
         context = ToolContext(tape=opened.tape, state=state, run_id=clock.new_uid())

@@ -39,6 +39,7 @@ from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
 from playhead.store.blobs import blobs_of
 from playhead.tape.tape import Tape
+from playhead.tracing import Span, span
 
 CONTINUE_PROMPT = "Continue the task until all targets are completed."
 """What the model is told behind a step with tools; said in that request alone, and not kept."""
@@ -109,6 +110,11 @@ class Run:
         self._emit: Emit
         self._recorder: Recorder
 
+    @property
+    def id(self) -> str:
+        """What its entries are marked with."""
+        return self._run_id
+
     async def __call__(self, tape: Tape, emit: Emit) -> None:
         """Run to the end. Raises what the model or the store raises, StepLimitReached, what a `task_start` hook raises."""
         self._tape, self._emit = tape, emit
@@ -122,8 +128,9 @@ class Run:
                 await self._emit(ErrorEvent(error=reached))
                 raise reached
             self._turn.step = step
-            if await self._step(prompt):
-                return
+            with span("step", tape=tape.name, run_id=self._run_id, step=step):
+                if await self._step(prompt):
+                    return
             prompt = None
 
     def _facts(self) -> RunFacts:
@@ -287,12 +294,22 @@ class Run:
         """Ask one model and tell its words as they come."""
         turn = self._turn
         turn.heard, turn.answers = Heard(), model.name
+        with span("chat", tape=self._tape.name, run_id=self._run_id, model=model.name, request=request) as told:
+            return await self._heard(model, request, told)
+
+    async def _heard(self, model: Model, request: ModelRequest, told: Span) -> Reply:
+        turn, first = self._turn, True
         async with aclosing(events_of(model, request)) as events:
             async for event in events:
                 await self._accepted()
                 turn.heard.take(event, model=model.name)
+                if first:
+                    told.add(first=event)
+                    first = False
                 if isinstance(event, Reply):
-                    return turn.heard.whole(event, model=model.name)
+                    reply = turn.heard.whole(event, model=model.name)
+                    told.add(reply=reply)
+                    return reply
                 await self._tell(event)
         raise BadReply(f"{model.name} ended without an answer; ask again.", model=model.name, partial=turn.heard.text)
 
@@ -365,7 +382,9 @@ class Run:
     async def _run_tool(self, call: ToolCall, problems: Mapping[str, str]) -> None:
         settings = self._settings
         context = ToolContext(tape=self._tape, state=self._state, run_id=self._run_id, call_id=call.id, name=call.name)
-        answer = await answered(call, problem=problems.get(call.id), toolbox=settings.toolbox, context=context, hooks=settings.hooks, approve=settings.approve, shrink=settings.shrink)
+        with span("tool", tape=self._tape.name, run_id=self._run_id, name=call.name, call=call) as told:
+            answer = await answered(call, problem=problems.get(call.id), toolbox=settings.toolbox, context=context, hooks=settings.hooks, approve=settings.approve, shrink=settings.shrink)
+            told.add(answer=answer)
         with anyio.CancelScope(shield=True):
             await self._recorder.results(Message(role="tool", content=(await self._kept(answer.result),)))
         await self._emit(ToolResultEvent(call=call, result=answer.result, value=answer.value, elapsed_ms=answer.elapsed_ms))

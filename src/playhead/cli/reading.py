@@ -7,10 +7,12 @@ from dataclasses import asdict
 
 from rich.text import Text
 
+from playhead.agent.spending import usage_of
 from playhead.cli.hints import command
 from playhead.cli.layout import Column, table
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line, short_name
+from playhead.cli.spending import spent_json, spent_rows
 from playhead.cli.store_choice import chosen_store, existing_tape, is_absent, shown_url
 from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
@@ -47,8 +49,9 @@ async def info(args: Namespace, out: Output) -> int:
     """Say what a tape holds."""
     async with existing_tape(args) as tape:
         facts, generation, sidecars = await tape.info(), (await tape.head()).generation, await tape.store.sidecars(tape.name)
+        spent = await usage_of(tape)
     if out.as_json:
-        out.json({**_facts(facts), "store": shown_url(args), "generation": generation, "sidecars": sidecars})
+        out.json({**_facts(facts), "store": shown_url(args), "generation": generation, "sidecars": sidecars, "usage": spent_json(spent)})
         return 0
     since = f" ({counted(facts.entries_since_last_anchor, 'entry')} since)" if facts.last_anchor else ""
     cached = "" if facts.last_cache_hit_rate is None else f", {facts.last_cache_hit_rate:.0%} of the prompt cached"
@@ -61,6 +64,7 @@ async def info(args: Namespace, out: Output) -> int:
         ("anchors", f"{facts.anchors:,}"),
         ("last anchor", f"{short_name(facts.last_anchor or 'none')}{since}"),
         ("last run", "no tokens recorded" if facts.last_token_usage is None else f"{facts.last_token_usage:,} tokens{cached}"),
+        *spent_rows(spent),
         ("resets", f"{generation:,}"),
         *([("sidecars", ", ".join(sidecars))] if sidecars else []),
     ]

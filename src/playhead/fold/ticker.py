@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -24,6 +24,8 @@ from playhead.fold.writing.gathering import Gathering, PhaseOf
 from playhead.fold.writing.job import Deferred, Failed, Job, Paused, RungOutcome, Written
 from playhead.fold.writing.summarizer import Summarizer
 from playhead.model.protocol import ToolSpec
+from playhead.tracing import span
+from playhead.view.tokens import Counter, text_tokens
 
 _log = logging.getLogger("playhead")
 _ATTEMPTS = 8
@@ -180,6 +182,13 @@ class Ticker:
 
     async def _do(self, due: ChunkJob | MergeJob, forest: Forest, survey: Survey) -> Ticked:
         job = await self._gathering.chunk_job(due.chunk) if isinstance(due, ChunkJob) else await self._gathering.merge_job(due.nodes)
+        counter = self._memory.tape.counter
+        with span("fold", tape=self._memory.tape.name, level=job.level, before=sum(_costs(job, counter))) as told:
+            ticked = await self._came(due, job, forest, survey)
+            told.add(ticked=ticked, **({} if ticked.node is None else {"after": text_tokens(ticked.node.text, counter=counter)}))
+            return ticked
+
+    async def _came(self, due: ChunkJob | MergeJob, job: Job, forest: Forest, survey: Survey) -> Ticked:
         if isinstance(due, ChunkJob) and due.is_thin:
             return await self._kept(job, Written(text=thin_note(due.chunk)), did="note", model="")
         writer = await self._writer()
@@ -251,6 +260,14 @@ class Ticker:
             return
         except Conflict:
             _log.warning("An outcome of a summary was not kept, as the tape beside it kept growing; its request may be made again.")
+
+
+def _costs(job: Job, counter: Counter) -> Iterator[int]:
+    """Yield what each thing costs that is told more shortly."""
+    for node in job.sources:
+        yield text_tokens(node.text, counter=counter)
+    if not job.is_merge:
+        yield from (unit.tokens for unit in job.units)
 
 
 def _is_free(job: Job, forest: Forest) -> bool:

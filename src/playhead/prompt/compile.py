@@ -16,6 +16,7 @@ from playhead.prompt.stats import overhead_tokens, stats_of
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategy import Need, Remembers, Reread, Strategy, need_of
 from playhead.tape.tape import Tape
+from playhead.tracing import span
 from playhead.view.plan import Plan, Units
 from playhead.view.tokens import Counter, message_tokens
 
@@ -49,6 +50,13 @@ async def compile(
     budget = _checked_budget(budget)
     strategy = _checked_strategy(strategy)
     joined = checked_injections(injections)
+    with span("compile", tape=tape.name, strategy=strategy_name(strategy), budget=budget) as told:
+        prompt = await _compiled(tape, budget, strategy=strategy, joined=joined, dry_run=dry_run, request_overhead=request_overhead)
+        told.add(prompt=prompt)
+        return prompt
+
+
+async def _compiled(tape: Tape, budget: Budget, *, strategy: Strategy, joined: tuple[Injection, ...], dry_run: bool, request_overhead: Mapping[str, object] | None) -> Prompt:
     injected = sum(message_tokens(i.message, counter=tape.counter) for i in joined)
     overhead = overhead_tokens(request_overhead, counter=tape.counter)
     over_budget, recalled = None, None

@@ -24,6 +24,7 @@ from playhead.fold.writing.rungs import division
 from playhead.fold.writing.shapes import CANONICAL
 from playhead.fold.writing.summarizer import Came, Note
 from playhead.model.protocol import Model, Reply, Usage
+from playhead.tracing import span
 from playhead.view.tokens import text_tokens
 
 _NEEDS_TOOLS = re.compile(r"(?:^|[/.:])claude-(?:fable|mythos)-", re.IGNORECASE)
@@ -79,8 +80,9 @@ class ModelSummarizer:
     async def _ask(self, draft: Draft) -> Reply | str | Trouble:
         """Send a request; returns the answer, else what the request came to or the trouble on the way."""
         try:
-            with anyio.fail_after(self._config.summary_timeout):
+            with span("chat", model=self.name, request=draft.request) as told, anyio.fail_after(self._config.summary_timeout):
                 reply = await self._model.complete(draft.request)
+                told.add(reply=reply)
         except Exception as error:  # noqa: BLE001 - a model may be anybody's, and raises whatever it likes
             verdict = verdict_of(error)
         else:

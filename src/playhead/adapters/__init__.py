@@ -1,0 +1,1 @@
+"""What ties playhead to other systems that its users run."""

@@ -1,0 +1,1 @@
+"""OpenTelemetry: spans and metrics by the conventions for generative AI."""
