@@ -7,7 +7,9 @@ what it makes of them.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from playhead import clock
@@ -18,28 +20,24 @@ from playhead.store.file.disk import make_directories, write_whole
 from playhead.store.file.family.steps import PART, discard
 from playhead.store.file.place import Place
 from playhead.store.file.record.codec import LineCodec
+from playhead.store.file.record.lines import Body
 from playhead.store.flaws import Flaws
+from playhead.store.lock import FileLock
+from playhead.store.row import microseconds
 
 BLOBS = "blobs"
 CODED, MIME = ".coded", ".mime"
 _DIGITS = 64
+_LOCK = ".lock"
 
 
 class Shelf(NamedTuple):
-    """Where the files of a blob are."""
+    """Where the files of a blob are: `plain` holds the bytes as they are, `coded` what a codec made of them."""
 
+    plain: str
+    coded: str
     directory: str
     digits: str
-
-    @property
-    def plain(self) -> str:
-        """The bytes as they are."""
-        return f"{self.directory}/{self.digits}"
-
-    @property
-    def coded(self) -> str:
-        """What a codec made of them."""
-        return f"{self.plain}{CODED}"
 
     @property
     def mime(self) -> str:
@@ -48,11 +46,12 @@ class Shelf(NamedTuple):
 
 
 def put(place: Place, *, blob: Blob, data: bytes) -> Blob:
-    """Keep bytes; a file that is not as it was written is written anew. Raises OSError."""
+    """Keep bytes, which are in use as of now; a file that is not as it was written is written anew. Raises OSError, StoreBusy."""
     shelf = _shelf(place, blob.digest)
     place.make()
     make_directories(place.disk, shelf.directory, flushed=place.flushes)
     target = shelf.plain if place.codec is None else shelf.coded
+    renew(place, [blob.digest])
     if _is_whole(place, target, blob.digest):
         _flush(place, target)
     else:
@@ -65,7 +64,7 @@ def put(place: Place, *, blob: Blob, data: bytes) -> Blob:
     return Blob(digest=blob.digest, size=blob.size, mime=mime or blob.mime)
 
 
-def get(place: Place, *, digest: str) -> bytes:
+def get(place: Place, digest: str) -> bytes:
     """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged, StoreError where they were written with another codec, InvalidInput."""
     shelf = _shelf(place, digest)
     coded, plain = _read(place, shelf.coded), _read(place, shelf.plain)
@@ -74,6 +73,68 @@ def get(place: Place, *, digest: str) -> bytes:
     if place.codec is None:
         raise StoreError(f"The blob {digest} was written with a codec; open the store '{place.directory}' with the one it was written with.", path=shelf.coded, digest=digest)
     return verified(_decoded(coded, place.codec), digest, path=shelf.coded)
+
+
+def settle(place: Place, bodies: Iterable[Body]) -> None:
+    """Keep what lines are kept in besides, and renew what they name, before they are written. Raises OSError, StoreBusy."""
+    named: set[str] = set()
+    for body in bodies:
+        named |= body.named
+        for piece in body.pieces:
+            put(place, blob=piece.blob, data=piece.data)
+            named.discard(piece.blob.digest)
+    renew(place, named)
+
+
+def renew(place: Place, digests: Iterable[str]) -> None:
+    """Take note that blobs are in use as of now; those that are not kept are nobody's. Raises OSError, StoreBusy."""
+    paths = [path for digest in digests for path in _shelf(place, digest)[:2] if place.disk.exists(path)]
+    if not paths:
+        return
+    with _alone(place):
+        for path in paths:
+            with suppress(FileNotFoundError):
+                place.disk.date(path, _nanoseconds(clock.now()))
+
+
+def idle(place: Place, since: datetime) -> list[Blob]:
+    """Return those that were neither put nor named by an append since an instant, by digest."""
+    shelves = [shelf for shelf in _shelves(place) if _is_idle(place, shelf, since)]
+    return [blob for shelf in shelves if (blob := _described(place, shelf)) is not None]
+
+
+def drop(place: Place, digests: Iterable[str], idle_since: datetime) -> list[str]:
+    """Remove those that were neither put nor named by an append since an instant; return which. Raises OSError, StoreBusy."""
+    gone, directories = [], set()
+    for digest in digests:
+        shelf = _shelf(place, digest)
+        with _alone(place):
+            if not _is_idle(place, shelf, idle_since):
+                continue
+            for path in (shelf.mime, shelf.coded, shelf.plain):
+                with suppress(FileNotFoundError):
+                    place.disk.remove(path)
+        gone.append(digest)
+        directories.add(shelf.directory)
+    for directory in directories if place.flushes else ():
+        place.disk.flush_directory(directory)
+    return gone
+
+
+@contextmanager
+def _alone(place: Place) -> Iterator[None]:
+    """Keep all others from removing blobs, or from renewing them, inside the block."""
+    with closing(FileLock(f"{place.hidden}/{BLOBS}/{_LOCK}", timeout=place.timeout)) as lock, lock:
+        yield
+
+
+def _is_idle(place: Place, shelf: Shelf, since: datetime) -> bool:
+    states = [state for path in (shelf.plain, shelf.coded) if (state := place.disk.state(path)) is not None]
+    return bool(states) and max(state.st_mtime_ns for state in states) < _nanoseconds(since)
+
+
+def _nanoseconds(at: datetime) -> int:
+    return microseconds(at) * 1_000
 
 
 def listed(place: Place) -> list[Blob]:
@@ -105,7 +166,12 @@ def check(place: Place, flaws: Flaws) -> None:
 
 def _shelf(place: Place, digest: str) -> Shelf:
     digits = hex_of(digest)
-    return Shelf(f"{place.hidden}/{BLOBS}/{digits[:2]}", digits)
+    return _shelf_in(f"{place.hidden}/{BLOBS}/{digits[:2]}", digits)
+
+
+def _shelf_in(directory: str, digits: str) -> Shelf:
+    plain = f"{directory}/{digits}"
+    return Shelf(plain, f"{plain}{CODED}", directory, digits)
 
 
 def _directories(place: Place) -> list[str]:
@@ -117,7 +183,7 @@ def _shelves(place: Place) -> Iterator[Shelf]:
     for directory in _directories(place):
         for digits in sorted({name.removesuffix(CODED) for name in place.disk.names(directory)}):
             if len(digits) == _DIGITS and not digits.strip("0123456789abcdef"):
-                yield Shelf(directory, digits)
+                yield _shelf_in(directory, digits)
 
 
 def _described(place: Place, shelf: Shelf) -> Blob | None:
@@ -177,11 +243,13 @@ def _write(place: Place, path: str, content: bytes) -> None:
         fd = disk.open_to_write(draft)
         try:
             write_whole(disk, fd, content, 0)
+            disk.date(draft, _nanoseconds(clock.now()))
             if place.flushes:
                 disk.flush(fd)
         finally:
             disk.close(fd)
-        disk.rename(draft, path)
+        with _alone(place):
+            disk.rename(draft, path)
     except OSError:
         discard(disk, draft)
         raise

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import InvalidInput
+from playhead.store.blobs import names_in
 from playhead.store.change import Append, Change, Close, Fork, Reset, family_of
 from playhead.store.intake import meta_to_keep
 from playhead.store.names import checked_name
+from playhead.store.parting import Piece, parted
 from playhead.store.protocol import Head
-from playhead.store.row import Row, row_of
+from playhead.store.row import Row, parted_row, row_of
 
 if TYPE_CHECKING:
     from playhead.store.sqlite.tails import Tails
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Writing:
-    """Entries to write at the end of a tape, with the metas to keep; `rows` is what they come to, made by the writer."""
+    """Entries to write at the end of a tape, with the metas to keep; `rows` is what they come to, made by the writer.
+
+    `pieces` are the blobs that the entry of a row is kept in besides, by its place, `named` the digests that stand in the rows.
+    """
 
     tape: str
     entries: Sequence[TapeEntry]
@@ -31,10 +36,18 @@ class Writing:
     fence: int | None = None
     marks: Sequence[int] | None = None
     rows: Sequence[Row] = ()
+    pieces: dict[int, tuple[Piece, ...]] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
 
-    def prepare(self) -> None:
-        """Make the rows; raises InvalidInput where an idempotency key is no text."""
-        self.rows = [row_of(entry, meta) for entry, meta in zip(self.entries, self.metas, strict=True)]
+    def prepare(self, *, limit: int | None = None) -> None:
+        """Make the rows, of payloads over the limit in parts; raises InvalidInput where an idempotency key is no text."""
+        rows = [row_of(entry, meta) for entry, meta in zip(self.entries, self.metas, strict=True)]
+        for place, row in enumerate(rows):
+            if limit is not None and len(row.body) > limit:
+                parts = parted(self.entries[place].payload, limit=limit)
+                rows[place], self.pieces[place] = parted_row(row, parts), parts.pieces
+        self.rows = rows
+        self.named = frozenset().union(*(names_in(said) for row in rows for said in (row.meta, row.body)))
 
 
 @dataclass(slots=True)

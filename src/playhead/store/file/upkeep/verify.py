@@ -166,7 +166,7 @@ class _Proof:
         member = Member(stem=found.stem, name=found.member, kin=kin, kept=found.generation, facts=facts)
         self._members.append(member)
         if not facts.is_damaged and facts.tail.begun:
-            recording = Recording(file, facts.tail, codec=self._place.codec, shared=facts.shared)
+            recording = Recording(file, facts.tail, place=self._place, shared=facts.shared)
             check_index(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
 
     def _kin(self, found: _Found) -> Kin:
