@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -59,14 +59,14 @@ class Named:
 
 
 @runtime_checkable
-class BlobCollector(Protocol):
+class BlobCollector(BlobStore, Protocol):
     """Tells which blobs nobody needs and lets go of them; every store of ours does, a store of yours that keeps blobs may."""
 
     async def idle_blobs(self, *, since: datetime) -> list[Blob]:
         """Return the blobs that were not put since an instant, and that no append named since."""
         ...
 
-    def named_blobs(self) -> AsyncIterator[Named]:
+    def named_blobs(self) -> AsyncGenerator[Named, None]:
         """Yield, a part at a time, every digest that anything kept names: entries of all tapes, branches, sidecars and generations that can be read.
 
         What is appended meanwhile may be left out. Raises StoreDamaged where a part cannot be read, as nobody knows what it named.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing
 from contextvars import copy_context
 from datetime import datetime
@@ -274,7 +274,7 @@ class FileTapeStore:
         """Return the blobs that were not put since an instant, and that no append named since."""
         return await self._read(lambda place: blobs.idle(place, since))
 
-    async def named_blobs(self) -> AsyncIterator[Named]:
+    async def named_blobs(self) -> AsyncGenerator[Named, None]:
         """Yield, a part at a time, every digest that a file of the directory names. Raises StoreDamaged where one is not as it was written."""
         with closing(marking.marked(self._place)) as parts:
             while (part := await self._read(lambda _: next(parts, None))) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import TracebackType
@@ -220,7 +220,7 @@ class InMemoryTapeStore:
         with self._use():
             return self._blobs.idle(since)
 
-    async def named_blobs(self) -> AsyncIterator[Named]:
+    async def named_blobs(self) -> AsyncGenerator[Named, None]:
         """Yield, a part at a time, every digest that an entry names which any tape shows."""
         with self._use():
             strips = self._shelf.strips()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
 from datetime import datetime
@@ -227,7 +227,7 @@ class SQLiteTapeStore:
         """Return the blobs that were not put since an instant, and that no append named since."""
         return await self._read(partial(blobs.idle, since=since))
 
-    async def named_blobs(self) -> AsyncIterator[Named]:
+    async def named_blobs(self) -> AsyncGenerator[Named, None]:
         """Yield, a part at a time, every digest that a row names, of whatever tape and generation. Raises StoreDamaged at one that is not as it was written."""
         total, done = await self._read(marking.number), 0
         place: int | None = marking.BEGINNING
