@@ -23,6 +23,7 @@ _TEXT, _JSON = "text", "json"
 _MIMES = {_TEXT: "text/plain; charset=utf-8", _JSON: "application/json"}
 _PARTED = b"["
 _FIGURES = 8
+_NAME = ("name",)
 
 
 class Piece(NamedTuple):
@@ -56,7 +57,10 @@ def checked_limit(limit: int | None) -> int | None:
 
 
 def parted(payload: FrozenDict, *, limit: int) -> Parted:
-    """Return a payload whose values over the limit are kept apart: each text by itself, of lists and objects those that are too long without their texts."""
+    """Return a payload whose values over the limit are kept apart: each text by itself, of lists and objects those that are too long without their texts.
+
+    The name of an anchor or event stays, whatever its length, as it is looked for.
+    """
     cut = _Cut(limit)
     rest, _ = cut.value(payload, ())
     return Parted(codec.encode(rest), codec.encode(cut.moved), tuple(cut.pieces))
@@ -72,9 +76,16 @@ def is_parted(body: bytes) -> bool:
     return body[:1] == _PARTED
 
 
-def pieces_in(moved: Any) -> list[str]:
-    """Return the digests of the values that are kept elsewhere, given where they belong."""
-    return [item["blob"] for item in moved if isinstance(item, dict) and is_digest(item.get("blob"))] if isinstance(moved, list) else []
+def apart(body: bytes) -> tuple[Any, list[str]]:
+    """Return the payload of a body as it stands there, and the digests of the values that are kept elsewhere. Raises ValueError, RecursionError."""
+    found = codec.decode(body)
+    if not is_parted(body):
+        return found, []
+    try:
+        payload, moved = found
+        return payload, [item["blob"] for item in moved if is_digest(item["blob"])]
+    except (TypeError, KeyError) as exc:
+        raise ValueError(f"it does not say where its values belong ({exc!r})") from exc
 
 
 def no_blob(digest: str) -> bytes:
@@ -87,8 +98,7 @@ def whole(body: bytes, load: Load) -> Any:
     try:
         payload, moved = codec.decode(body)
         for item in moved:
-            value = _value(load(item["blob"]), item["as"])
-            payload = _with(payload, item["at"], value)
+            _put(payload, item["at"], _value(load(item["blob"]), item["as"]))
     except (TypeError, KeyError, IndexError) as exc:
         raise ValueError(f"it does not say where its values belong ({exc!r})") from exc
     return payload
@@ -123,14 +133,10 @@ def _value(data: bytes, form: str) -> Any:
     return data.decode("utf-8", "surrogatepass") if form == _TEXT else codec.decode(data)
 
 
-def _with(payload: Any, path: list[Any], value: Any) -> Any:
-    if not path:
-        return value
-    inner = payload
+def _put(payload: Any, path: list[Any], value: Any) -> None:
     for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = value
-    return payload
+        payload = payload[step]
+    payload[path[-1]] = value
 
 
 class _Cut:
@@ -145,12 +151,12 @@ class _Cut:
         """Return a value without what is kept apart, and about how long it is as JSON."""
         if isinstance(value, str):
             size = len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
-            return self._move(value, path, _TEXT) if size > self._limit else (value, size + 2)
+            return self._move(value, path, _TEXT) if size > self._limit and path != _NAME else (value, size + 2)
         if not isinstance(value, (FrozenDict, FrozenList)):
             return value, _FIGURES
         before = len(self.moved)
         rest, size = self._items(value, path)
-        if size <= self._limit:
+        if size <= self._limit or not path:
             return rest, size
         del self.moved[before:], self.pieces[before:]
         return self._move(value, path, _JSON)
@@ -168,4 +174,4 @@ class _Cut:
         self.pieces.append(Piece(Blob(digest=digest, size=len(data), mime=_MIMES[form]), data))
         self.moved.append({"at": list(path), "blob": digest, "as": form} | ({"names": names} if names else {}))
         stub = f"[{len(data):,} bytes kept as {digest}]"
-        return (stub, len(stub)) if path else ({}, 2)
+        return stub, len(stub)

@@ -75,6 +75,11 @@ def get(place: Place, digest: str) -> bytes:
     return verified(_decoded(coded, place.codec), digest, path=shelf.coded)
 
 
+def is_kept(place: Place, digest: str) -> bool:
+    """Return whether there is a blob of that digest, whatever it holds."""
+    return any(map(place.disk.exists, _shelf(place, digest)[:2]))
+
+
 def settle(place: Place, bodies: Iterable[Body]) -> None:
     """Keep what lines are kept in besides, and renew what they name, before they are written. Raises OSError, StoreBusy."""
     named: set[str] = set()
