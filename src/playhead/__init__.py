@@ -112,7 +112,7 @@ if TYPE_CHECKING:
     from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
     from playhead.prompt.strategy import Need, Remembers, Reread, Strategy
     from playhead.store.adapt import adapt
-    from playhead.store.blobs import Blob, BlobStore
+    from playhead.store.blobs import Blob, BlobCollector, BlobNames, BlobStore
     from playhead.store.change import BranchRecord, Lease
     from playhead.store.file.findings import Finding
     from playhead.store.file.record.codec import LineCodec
@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.sqlite.store import SQLiteTapeStore
+    from playhead.store.sweep import BlobReport, gc_blobs, unused_blobs
     from playhead.store.upkeep import backup, salvage, verify
     from playhead.store.urls import open_store
     from playhead.tape.comparison import TapeDiff
@@ -148,8 +149,8 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "AsyncTapeStore", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin",
-    "BadReply", "Blob", "BlobNotFound", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher",
-    "ByPhase", "CallReady", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
+    "BadReply", "Blob", "BlobCollector", "BlobNames", "BlobNotFound", "BlobReport", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget",
+    "BudgetWatcher", "ByPhase", "CallReady", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
     "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw",
     "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection",
     "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld",
@@ -164,9 +165,9 @@ __all__ = [
     "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
     "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt",
     "assistant", "backup", "build_messages", "compile", "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images",
-    "drop_tool_results", "extract", "get_model", "import_file", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape",
+    "drop_tool_results", "extract", "gc_blobs", "get_model", "import_file", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape",
     "pipe", "reduce", "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results",
-    "user", "verify", "without_media",
+    "unused_blobs", "user", "verify", "without_media",
 ]
 # fmt: on
 
@@ -242,7 +243,7 @@ _HOMES = {
     "playhead.prompt.strategies.windowed": "WindowedPassthroughStrategy",
     "playhead.prompt.strategy": "Need Remembers Reread Strategy",
     "playhead.store.adapt": "adapt",
-    "playhead.store.blobs": "Blob BlobStore",
+    "playhead.store.blobs": "Blob BlobCollector BlobNames BlobStore",
     "playhead.store.change": "BranchRecord Lease",
     "playhead.store.file.findings": "Finding",
     "playhead.store.file.record.codec": "LineCodec",
@@ -253,6 +254,7 @@ _HOMES = {
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
+    "playhead.store.sweep": "BlobReport gc_blobs unused_blobs",
     "playhead.store.upkeep": "backup salvage verify",
     "playhead.store.urls": "open_store",
     "playhead.tape.comparison": "TapeDiff",

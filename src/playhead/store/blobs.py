@@ -50,7 +50,7 @@ class BlobStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class BlobNames:
     """A part of what a store keeps, looked through for the digests that stand in it; so far `done` of `total` were, in whatever the store counts."""
 
     digests: frozenset[str]
@@ -66,7 +66,7 @@ class BlobCollector(BlobStore, Protocol):
         """Return the blobs that were not put since an instant, and that no append named since."""
         ...
 
-    def named_blobs(self) -> AsyncGenerator[Named, None]:
+    def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
         """Yield, a part at a time, every digest that anything kept names: entries of all tapes, branches, sidecars and generations that can be read.
 
         What is appended meanwhile may be left out. Raises StoreDamaged where a part cannot be read, as nobody knows what it named.

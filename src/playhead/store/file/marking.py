@@ -8,7 +8,7 @@ from contextlib import suppress
 from zlib import crc32
 
 from playhead.entry import codec
-from playhead.store.blobs import Named, names_in
+from playhead.store.blobs import BlobNames, names_in
 from playhead.store.file.blobs import BLOBS
 from playhead.store.file.names import SUFFIX
 from playhead.store.file.place import Place, damaged
@@ -26,7 +26,7 @@ _File = tuple[int, int, int]
 """What a file is known by, whatever its name is: device, number, and how it begins, as a number is given again."""
 
 
-def marked(place: Place) -> Generator[Named, None, None]:
+def marked(place: Place) -> Generator[BlobNames, None, None]:
     """Yield, a part at a time, the digests that stand in the files; what is appended to one meanwhile may be left out.
 
     Files are renamed and replaced meanwhile, so they are listed until no list holds one that was not looked through. Raises
@@ -40,7 +40,7 @@ def marked(place: Place) -> Generator[Named, None, None]:
             seen.add(file)
             for names, length in _looked_through(place, path):
                 done += length
-                yield Named(digests=names, done=done, total=max(done, total))
+                yield BlobNames(digests=names, done=done, total=max(done, total))
 
 
 def _unseen(place: Place, seen: set[_File]) -> list[tuple[str, _File, int]]:

@@ -18,7 +18,7 @@ from anyio import to_thread
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
-from playhead.store.blobs import Blob, Named, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.connection import Durability
 from playhead.store.failures import typed
@@ -274,7 +274,7 @@ class FileTapeStore:
         """Return the blobs that were not put since an instant, and that no append named since."""
         return await self._read(lambda place: blobs.idle(place, since))
 
-    async def named_blobs(self) -> AsyncGenerator[Named, None]:
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
         """Yield, a part at a time, every digest that a file of the directory names. Raises StoreDamaged where one is not as it was written."""
         with closing(marking.marked(self._place)) as parts:
             while (part := await self._read(lambda _: next(parts, None))) is not None:

@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store.blobs import Blob, Named, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import Append, BranchRecord, Change, Close, Fork, Lease, Reset, family_of
 from playhead.store.family import kin_of
 from playhead.store.intake import taken
@@ -220,7 +220,7 @@ class InMemoryTapeStore:
         with self._use():
             return self._blobs.idle(since)
 
-    async def named_blobs(self) -> AsyncGenerator[Named, None]:
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
         """Yield, a part at a time, every digest that an entry names which any tape shows."""
         with self._use():
             strips = self._shelf.strips()
@@ -230,7 +230,7 @@ class InMemoryTapeStore:
                 with self._use():
                     entries = strip.run(first, _PART)
                 done += len(entries)
-                yield Named(digests=named(entries), done=done, total=total)
+                yield BlobNames(digests=named(entries), done=done, total=total)
                 await checkpoint()
 
     async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:

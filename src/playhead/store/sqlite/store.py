@@ -19,7 +19,7 @@ from anyio import to_thread
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
-from playhead.store.blobs import Blob, Named, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.connection import Durability, Network, Place
 from playhead.store.health import Health
@@ -227,14 +227,14 @@ class SQLiteTapeStore:
         """Return the blobs that were not put since an instant, and that no append named since."""
         return await self._read(partial(blobs.idle, since=since))
 
-    async def named_blobs(self) -> AsyncGenerator[Named, None]:
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
         """Yield, a part at a time, every digest that a row names, of whatever tape and generation. Raises StoreDamaged at one that is not as it was written."""
         total, done = await self._read(marking.number), 0
         place: int | None = marking.BEGINNING
         while place is not None:
             part = await self._read(partial(marking.marked, behind=place))
             done, place = done + part.rows, part.last
-            yield Named(digests=part.digests, done=done, total=max(done, total))
+            yield BlobNames(digests=part.digests, done=done, total=max(done, total))
 
     async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
         """Remove blobs in one transaction, each only if it was neither put nor named by an append since an instant; return those that were removed."""
