@@ -45,20 +45,20 @@ class Shelf(NamedTuple):
         return f"{self.plain}{MIME}"
 
 
-def put(place: Place, *, blob: Blob, data: bytes) -> Blob:
-    """Keep bytes, which are in use as of now; a file that is not as it was written is written anew. Raises OSError, StoreBusy."""
+def put(place: Place, *, blob: Blob, data: bytes, at: datetime) -> Blob:
+    """Keep bytes, which are in use at an instant; a file that is not as it was written is written anew. Raises OSError, StoreBusy."""
     shelf = _shelf(place, blob.digest)
     place.make()
     make_directories(place.disk, shelf.directory, flushed=place.flushes)
     target = shelf.plain if place.codec is None else shelf.coded
-    renew(place, [blob.digest])
+    renew(place, [blob.digest], at=at)
     if _is_whole(place, target, blob.digest):
         _flush(place, target)
     else:
-        _write(place, target, data if place.codec is None else _coded(data, place.codec))
+        _write(place, target, data if place.codec is None else _coded(data, place.codec), at=at)
     mime = _mime(place, shelf)
     if mime is None and blob.mime is not None:
-        _write(place, shelf.mime, blob.mime.encode("utf-8", "surrogatepass"))
+        _write(place, shelf.mime, blob.mime.encode("utf-8", "surrogatepass"), at=at)
     if place.flushes:
         place.disk.flush_directory(shelf.directory)
     return Blob(digest=blob.digest, size=blob.size, mime=mime or blob.mime)
@@ -82,24 +82,24 @@ def is_kept(place: Place, digest: str) -> bool:
 
 def settle(place: Place, bodies: Iterable[Body]) -> None:
     """Keep what lines are kept in besides, and renew what they name, before they are written. Raises OSError, StoreBusy."""
-    named: set[str] = set()
     for body in bodies:
-        named |= body.named
+        if body.at is None:
+            continue
         for piece in body.pieces:
-            put(place, blob=piece.blob, data=piece.data)
-            named.discard(piece.blob.digest)
-    renew(place, named)
+            put(place, blob=piece.blob, data=piece.data, at=body.at)
+        renew(place, body.named - {piece.blob.digest for piece in body.pieces}, at=body.at)
 
 
-def renew(place: Place, digests: Iterable[str]) -> None:
-    """Take note that blobs are in use as of now; those that are not kept are nobody's. Raises OSError, StoreBusy."""
+def renew(place: Place, digests: Iterable[str], *, at: datetime) -> None:
+    """Take note that blobs are in use at an instant; those that are not kept are nobody's. Raises OSError, StoreBusy."""
     paths = [path for digest in digests for path in _shelf(place, digest)[:2] if place.disk.exists(path)]
     if not paths:
         return
     with _alone(place):
         for path in paths:
-            with suppress(FileNotFoundError):
-                place.disk.date(path, _nanoseconds(clock.now()))
+            state = place.disk.state(path)
+            if state is not None and state.st_mtime_ns < _nanoseconds(at):
+                place.disk.date(path, _nanoseconds(at))
 
 
 def idle(place: Place, since: datetime) -> list[Blob]:
@@ -241,14 +241,14 @@ def _read(place: Place, path: str) -> bytes | None:
         disk.close(fd)
 
 
-def _write(place: Place, path: str, content: bytes) -> None:
+def _write(place: Place, path: str, content: bytes, *, at: datetime) -> None:
     """Write a file that appears whole or not at all. Raises OSError."""
     disk, draft = place.disk, f"{path}.{clock.new_uid()}{PART}"
     try:
         fd = disk.open_to_write(draft)
         try:
             write_whole(disk, fd, content, 0)
-            disk.date(draft, _nanoseconds(clock.now()))
+            disk.date(draft, _nanoseconds(at))
             if place.flushes:
                 disk.flush(fd)
         finally:

@@ -16,6 +16,7 @@ from zlib import crc32
 
 from anyio import to_thread
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, BlobNames, weighed
@@ -260,7 +261,7 @@ class FileTapeStore:
         """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
         self._check_writable()
         kept, blob = await weighed(data, mime=mime)
-        return await self._read(partial(blobs.put, blob=blob, data=kept))  # it changes no tape, so it need not wait for those who do
+        return await self._read(partial(blobs.put, blob=blob, data=kept, at=clock.now()))  # it changes no tape, so it need not wait for those who do
 
     async def get_blob(self, digest: str) -> bytes:
         """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""

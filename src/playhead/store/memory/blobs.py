@@ -25,7 +25,7 @@ class Blobs:
         known, kept = self._kept.get(blob.digest, (blob, data))
         known = replace(known, mime=known.mime or blob.mime)
         self._kept[blob.digest] = known, kept
-        self._used[blob.digest] = clock.now()
+        self._renew([blob.digest])
         return known
 
     def get(self, digest: str) -> bytes:
@@ -42,7 +42,7 @@ class Blobs:
     def use(self, entries: Iterable[TapeEntry]) -> None:
         """Take note that entries which are being kept name blobs."""
         if self._kept:
-            self._used |= dict.fromkeys(named(entries) & self._kept.keys(), clock.now())
+            self._renew(named(entries) & self._kept.keys())
 
     def idle(self, since: datetime) -> list[Blob]:
         """Return those that were neither put nor named since an instant, by digest."""
@@ -54,6 +54,10 @@ class Blobs:
         for digest in gone:
             del self._kept[digest], self._used[digest]
         return gone
+
+    def _renew(self, digests: Iterable[str]) -> None:
+        for digest in digests:
+            self._used[digest] = max(clock.now(), self._used.get(digest, clock.now()))
 
 
 def named(entries: Iterable[TapeEntry]) -> frozenset[str]:

@@ -19,10 +19,11 @@ SELECT digest, size, data FROM blobs
 INSERT OR IGNORE INTO blobs (root_no, digest, size, mime, data, created_at) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: keep_age
-INSERT OR REPLACE INTO blob_ages (root_no, digest, used_at) VALUES (?, ?, ?)
+INSERT INTO blob_ages (root_no, digest, used_at) VALUES (?, ?, ?)
+ON CONFLICT (root_no, digest) DO UPDATE SET used_at = max(used_at, excluded.used_at)
 
 -- name: renew_age
-UPDATE blob_ages SET used_at = ? WHERE root_no = ? AND digest = ?
+UPDATE blob_ages SET used_at = max(used_at, ?) WHERE root_no = ? AND digest = ?
 
 -- name: is_kept
 SELECT 1 FROM blobs WHERE root_no = ? AND digest = ?

@@ -25,14 +25,14 @@ WHOLE_STORE = 0
 _DIGEST = 32
 
 
-def put(tails: Tails, *, blob: Blob, data: bytes) -> Blob:
-    """Keep bytes, which are in use as of now; what stands there and is not as it was written is written anew."""
+def put(tails: Tails, *, blob: Blob, data: bytes, at: datetime) -> Blob:
+    """Keep bytes, which are in use at an instant; what stands there and is not as it was written is written anew."""
     sql = statements("blobs")
     key = _key(blob.digest)
-    tails.execute(sql["keep_age"], (*key, microseconds(clock.now())))
+    tails.execute(sql["keep_age"], (*key, microseconds(at)))
     standing = tails.execute(sql["blob"], key).fetchone()
     if standing is None:
-        tails.execute(sql["insert_blob"], (*key, blob.size, blob.mime, data, microseconds(clock.now())))
+        tails.execute(sql["insert_blob"], (*key, blob.size, blob.mime, data, microseconds(at)))
         return blob
     kept, mime = standing
     if kept != data or (mime is None and blob.mime is not None):
@@ -61,10 +61,9 @@ def listed(connection: sqlite3.Connection) -> list[Blob]:
     return [_blob(found) for found in connection.execute(statements("blobs")["blobs"], (WHOLE_STORE,))]
 
 
-def renew(tails: Tails, digests: Iterable[str]) -> None:
-    """Take note that entries which are being written name blobs; those of them that are not kept are nobody's."""
-    now = microseconds(clock.now())
-    tails.execute_many(statements("blobs")["renew_age"], [(now, *_key(digest)) for digest in digests])
+def renew(tails: Tails, digests: Iterable[str], *, at: datetime) -> None:
+    """Take note that entries which are being written name blobs at an instant; those of them that are not kept are nobody's."""
+    tails.execute_many(statements("blobs")["renew_age"], [(microseconds(at), *_key(digest)) for digest in digests])
 
 
 def idle(connection: sqlite3.Connection, *, since: datetime) -> list[Blob]:

@@ -213,7 +213,7 @@ class SQLiteTapeStore:
     async def put_blob(self, data: bytes, *, mime: str | None = None) -> Blob:
         """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
         kept, blob = await weighed(data, mime=mime)
-        return await self._act(partial(blobs.put, blob=blob, data=kept))
+        return await self._act(partial(blobs.put, blob=blob, data=kept, at=clock.now()))
 
     async def get_blob(self, digest: str) -> bytes:
         """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""

@@ -151,9 +151,9 @@ class Tapes:
             tail.peak = self._peak(tail, row)
             values.append((eid(tail.tape_no, tail.seq), tail.peak, mark, *row))
             for piece in step.pieces.get(place, ()):
-                blobs.put(self.tails, blob=piece.blob, data=piece.data)
+                blobs.put(self.tails, blob=piece.blob, data=piece.data, at=step.at or clock.now())
         if step.named:
-            blobs.renew(self.tails, step.named)
+            blobs.renew(self.tails, step.named, at=step.at or clock.now())
         self._execute_many(self._sql["insert_entry"], values)
         self._index(tail, first=first)
         return tuple(written(step.entries[place], step.rows[place], id) for id, place in enumerate(fresh, first))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from sys import intern
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
 
+from playhead import clock
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, TapeEntry
 from playhead.store.blobs import names_in
@@ -86,7 +88,8 @@ class Body(NamedTuple):
     """What a line says, without its place on a tape.
 
     `moved` says where the values of the payload belong that are kept as blobs, `pieces` are these and `whole` the payload with them,
-    where they are yet to be kept; `named` are the digests that stand in the line.
+    where they are yet to be kept; `named` are the digests that stand in the line, `at` is when that
+    was asked for, where there are any.
     """
 
     kind: str
@@ -99,6 +102,7 @@ class Body(NamedTuple):
     pieces: tuple[Piece, ...] = ()
     whole: bytes | None = None
     named: frozenset[str] = frozenset()
+    at: datetime | None = None
 
     def stored(self, id: int) -> TapeEntry:
         """Return the entry as it stands on a tape."""
@@ -114,7 +118,7 @@ def body_of(entry: TapeEntry, *, limit: int | None = None) -> Body:
         parts = parted(entry.payload, limit=limit)
         body = body._replace(payload=parts.payload, moved=parts.moved, pieces=parts.pieces, whole=payload)
     named = names_in(body.payload) | names_in(meta) | names_in(body.moved or b"")
-    return body._replace(named=named) if named else body
+    return body._replace(named=named, at=clock.now()) if named else body
 
 
 def put_together(line: Line, *, load: Load, path: str) -> PartedLine:
