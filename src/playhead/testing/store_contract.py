@@ -16,6 +16,7 @@ from playhead.testing.blob_contract import BlobContract
 from playhead.testing.branch_contract import BranchContract
 from playhead.testing.change_contract import ChangeContract
 from playhead.testing.collection_contract import CollectionContract
+from playhead.testing.large_contract import LargeContract
 from playhead.testing.lease_contract import LeaseContract
 from playhead.testing.query_contract import QueryContract
 from playhead.testing.sidecar_contract import SidecarContract
@@ -28,7 +29,7 @@ _VALUES: Sequence[object] = (
 )  # fmt: skip
 
 
-class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract):
+class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract, LargeContract):
     """D1 to D6, what queries return, branches and sidecars, for any store: blocking, async, with four methods or whole.
 
         class TestMyStore(playhead.testing.StoreContract):
