@@ -12,6 +12,10 @@ class TestFileTapeStoreOnDisk(StoreContract):
     def open_store(self, place: Path) -> FileTapeStore:
         return FileTapeStore(place / "tapes")
 
+    def spoil_blob(self, place: Path, digest: str, spoilt: bytes) -> None:
+        (blob,) = (place / "tapes").rglob(digest.removeprefix("sha256:"))
+        blob.write_bytes(spoilt)
+
 
 class TestFileTapeStoreForTheProcess(StoreContract):
     def open_store(self, place: Path) -> FileTapeStore:

@@ -5,21 +5,27 @@ from __future__ import annotations
 import unittest
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import anyio.lowlevel
 import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import BranchNotFound, PlayheadError
+from playhead.store.blobs import BlobNames
 from playhead.store.change import DISCARDED, Append, Close, Fork
+from playhead.store.memory.blobs import named
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import EMPTY, Head
+from playhead.store.query import TapeQuery
 from playhead.testing import StoreContract
 from playhead.testing.stores import ListStore
 
 TESTS = sorted(name for name in dir(StoreContract) if name.startswith("test_"))
 DURABLE = {
     "test_blobs_are_there_when_the_store_is_opened_again",
+    "test_a_blob_that_is_not_as_it_was_written_is_refused_and_mended_by_putting_it_again",
+    "test_large_payloads_are_there_when_the_store_is_opened_again",
     "test_families_are_there_when_the_store_is_opened_again",
     "test_what_was_acknowledged_is_there_when_the_store_is_opened_again",
     "test_a_lock_excludes_those_who_opened_the_store_by_themselves",
@@ -167,6 +173,41 @@ class Open(InMemoryTapeStore):
         pass
 
 
+class Careless(InMemoryTapeStore):
+    """Lets go of blobs that are in use again."""
+
+    async def drop_blobs(self, digests, *, idle_since):
+        return await super().drop_blobs(digests, idle_since=datetime.max.replace(tzinfo=UTC))
+
+
+class Blind(InMemoryTapeStore):
+    """Looks at no branch and no sidecar for what they name."""
+
+    async def named_blobs(self):
+        for tape in await self.list_tapes():
+            yield BlobNames(digests=named(await self.fetch_all(TapeQuery(tape=tape))), done=1, total=1)
+
+
+class Hoarder(InMemoryTapeStore):
+    """Keeps every blob, the same bytes as often as they are put."""
+
+    async def idle_blobs(self, *, since):
+        return []
+
+    async def blobs(self):
+        return [*await super().blobs()] * 2
+
+
+class Cutting(InMemoryTapeStore):
+    """Cuts long texts off, and forgets what it cut."""
+
+    async def append_many(self, tape, entries, *, expected_head=None, fence=None):
+        def cut(entry):
+            return replace(entry, payload={key: value[:1000] if isinstance(value, str) else value for key, value in entry.payload.items()}) if isinstance(entry, TapeEntry) else entry
+
+        return await super().append_many(tape, [cut(entry) for entry in entries], expected_head=expected_head, fence=fence)
+
+
 def test_a_store_that_breaks_nothing_passes_and_only_what_memory_cannot_show_is_left_out(tmp_path):
     assert outcomes(InMemoryTapeStore, tmp_path, TESTS) == (set(), DURABLE)
 
@@ -194,6 +235,10 @@ BROKEN = {
     Uncut: ("each_entry_of_a_sidecar_is_marked_with_the_head_of_its_tape", "changes_may_say_where_the_entries_of_a_sidecar_were_written", "a_fork_in_the_past_cuts_the_sidecars_there"),
     Hasty: ("changes_are_left_where_a_key_stands", "a_merge_appends_what_the_branch_holds_of_its_own", "a_closed_branch_is_read_and_not_written", "a_branch_can_be_forked_at_any_entry"),
     Greedy: ("branches_that_ended_are_collected_when_nothing_needs_them", "a_lease_is_held_by_one_until_its_time_is_over", "no_epoch_comes_twice"),
+    Careless: ("a_put_and_an_append_that_names_it_each_make_a_blob_young_again",),
+    Blind: ("what_nothing_names_is_collected_and_what_anything_names_is_not", "what_a_branch_still_shows_of_an_earlier_generation_is_named"),
+    Hoarder: ("what_was_removed_can_be_put_again", "what_nothing_names_is_collected_and_what_anything_names_is_not", "many_who_put_the_same_bytes_at_once_keep_them_once"),
+    Cutting: ("a_large_payload_is_read_back_as_it_was_appended", "a_large_entry_is_found_like_any_other", "a_large_entry_with_a_key_is_kept_once", "large_entries_go_with_their_family"),
     Open: ("a_lock_is_held_by_one_task_at_a_time", "who_gives_up_waiting_for_a_lock_leaves_it_usable", "each_consumer_has_a_cursor_of_its_own"),
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +29,11 @@ class TestInMemoryTapeStoreUnderTrio(TestInMemoryTapeStore):
 class TestSQLiteTapeStoreOnDisk(StoreContract):
     def open_store(self, place: Path) -> SQLiteTapeStore:
         return SQLiteTapeStore(place / "tapes.db")
+
+    def spoil_blob(self, place: Path, digest: str, spoilt: bytes) -> None:
+        with closing(sqlite3.connect(place / "tapes.db")) as connection, connection:
+            changed = connection.execute("UPDATE blobs SET data = ? WHERE digest = ?", (spoilt, bytes.fromhex(digest.removeprefix("sha256:"))))
+            assert changed.rowcount == 1
 
 
 class TestSQLiteTapeStoreForTheProcess(StoreContract):

@@ -29,6 +29,7 @@ RETURNS = {
     "fork_tape": "AbstractContextManager[Branch]",
     "lock": "AbstractContextManager[None]",
     "lease": "AbstractContextManager[Tape]",
+    "blob_refs": "Iterator[str]",
     "follow": "Iterator[TapeEntry]",
     "messages": "Iterator[StoredMessage]",
 }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from datetime import timedelta
 
-from playhead.cli.arguments import Command, Parser, number, span, spoken
+from playhead.cli.arguments import Command, Parser, filled, number, span, spoken
 
 POLICIES = ("append", "fast-forward", "squash")
 WAYS = ("merge", "keep", "discard")
 KEPT_FOR = "7d"
-"""How long `gc` leaves closed branches alone where nothing says otherwise."""
+"""How long `gc` leaves closed branches alone where nothing says otherwise, as its help says it."""
+
+GRACE = "1d"
+"""How long `gc --blobs` leaves blobs alone where nothing says otherwise, as its help says it."""
 
 
 def _tape(parser: Parser, *, help: str = "the tape, or a branch of one", nargs: str | None = None) -> None:
@@ -68,7 +70,17 @@ def _add_copy(parser: Parser) -> None:
 
 def _add_gc(parser: Parser) -> None:
     _tape(parser, nargs="?", help="only branches of this tape, or that branch (default: of every tape)")
-    parser.add_argument("--older-than", metavar="TIME", type=span, default=timedelta(days=7), help=f"only those closed longer ago than this, such as 12h or 0s (default: {KEPT_FOR})")
+    parser.add_argument("--older-than", metavar="TIME", type=span, help=f"only those closed longer ago than this, such as 12h or 0s (default: {KEPT_FOR})")
+    parser.add_argument("--blobs", action="store_true", help="remove the blobs that nothing names any more instead")
+    parser.add_argument("--grace", metavar="TIME", type=span, help=f"with --blobs: leave alone what was put or named within this time (default: {GRACE})")
+    parser.add_argument("--archive", metavar="PATH", dest="archives", action="append", type=filled, help="with --blobs: keep what this file names, or a file below this directory")
+    parser.add_argument("--dry-run", action="store_true", help="with --blobs: say what would be removed, and remove nothing")
+
+
+def _gc_fault(args: argparse.Namespace) -> str | None:
+    if args.blobs:
+        return "--blobs looks through all tapes, so neither TAPE nor --older-than goes with it" if args.tape is not None or args.older_than is not None else None
+    return "--grace, --archive and --dry-run go with --blobs" if args.grace is not None or args.archives or args.dry_run else None
 
 
 def _add_recover(parser: Parser) -> None:
@@ -90,7 +102,7 @@ BRANCH_COMMANDS = (
     Command(name="discard", about="close a branch so that nothing of it comes back", module="branching", function="discard", add=_add_discard),
     Command(name="diff", about="show what two tapes share and what one alone has", module="comparing", function="diff", add=_add_diff, reads=True),
     Command(name="recover", about="deal with branches whose driver died", module="branching", function="recover", add=_add_recover),
-    Command(name="gc", about="remove what is left of closed branches", module="branching", function="gc", add=_add_gc),
+    Command(name="gc", about="remove what is left of closed branches, or blobs that nothing names", module="branching", function="gc", add=_add_gc, fault=_gc_fault),
     Command(name="rename", about="give a tape or branch another name", module="moving", function="rename", add=_add_rename),
     Command(name="copy", about="copy a tape, here or to another store", module="moving", function="copy", add=_add_copy),
     Command(name="follow", about="print entries as they come", module="following", function="follow", add=_add_follow),

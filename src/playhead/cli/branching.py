@@ -6,8 +6,10 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from playhead import clock
+from playhead.cli.collecting import collect_blobs
 from playhead.cli.hints import command
 from playhead.cli.layout import VERY_WIDE, Column, cut, table
 from playhead.cli.output import Output, counted
@@ -21,6 +23,9 @@ from playhead.store.owner import is_gone
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.tape.recovery import Recovered
 from playhead.tape.tape import Branch, Tape
+
+CLOSED_FOR = timedelta(days=7)
+"""How long `gc` leaves closed branches alone where nothing says otherwise."""
 
 LABEL_LEAST, OTHERS = 12, 50
 """How much of a name stands in the tree at least, and how much the other columns of the table take, in columns."""
@@ -133,9 +138,12 @@ async def recover(args: Namespace, out: Output) -> int:
 
 
 async def gc(args: Namespace, out: Output) -> int:
-    """Remove what is left of branches that were merged or discarded."""
+    """Remove what is left of branches that were merged or discarded, or the blobs that nothing names."""
+    if args.blobs:
+        return await collect_blobs(args, out)
+    before = clock.now() - (CLOSED_FOR if args.older_than is None else args.older_than)
     async with _families(args, is_branch_meant=True) as (store, names):
-        removed = [gone for name in names for gone in await store.collect(name, before=clock.now() - args.older_than)]
+        removed = [gone for name in names for gone in await store.collect(name, before=before)]
     if out.as_json:
         out.json({"store": shown_url(args), "removed": removed})
     elif removed:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -16,6 +17,8 @@ PREFIX = "sha256:"
 """How a digest begins, and so the reference to a blob."""
 
 _DIGEST = re.compile(f"{PREFIX}[0-9a-f]{{64}}")
+_MARK = PREFIX.encode()
+_NAMED = re.compile(_DIGEST.pattern.encode())
 _ASIDE = 1 << 20
 """From how many bytes on a hash is made in a thread, so that the event loop does not stand still."""
 
@@ -43,6 +46,35 @@ class BlobStore(Protocol):
 
     async def blobs(self) -> list[Blob]:
         """Return what is kept, by digest."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlobNames:
+    """A part of what a store keeps, looked through for the digests that stand in it; so far `done` of `total` were, in whatever the store counts."""
+
+    digests: frozenset[str]
+    done: int
+    total: int
+
+
+@runtime_checkable
+class BlobCollector(BlobStore, Protocol):
+    """Tells which blobs nobody needs and lets go of them; every store of ours does, a store of yours that keeps blobs may."""
+
+    async def idle_blobs(self, *, since: datetime) -> list[Blob]:
+        """Return the blobs that were not put since an instant, and that no append named since."""
+        ...
+
+    def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
+        """Yield, a part at a time, every digest that anything kept names: entries of all tapes, branches, sidecars and generations that can be read.
+
+        What is appended meanwhile may be left out. Raises StoreDamaged where a part cannot be read, as nobody knows what it named.
+        """
+        ...
+
+    async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
+        """Remove blobs, each only if it was neither put nor named by an append since an instant; return those that were removed."""
         ...
 
 
@@ -86,6 +118,13 @@ def verified(data: bytes | None, digest: str, *, path: str) -> bytes:
     if digest_of(data) != digest:
         raise StoreDamaged(f"The blob {digest} in '{path}' is not as it was written; put the same bytes again to mend it, or restore a backup.", path=path, digest=digest)
     return data
+
+
+def names_in(text: bytes) -> frozenset[str]:
+    """Return the digests that stand in a text such as the JSON of an entry, as references or in whatever was said."""
+    if _MARK not in text:
+        return frozenset()
+    return frozenset(found.decode() for found in _NAMED.findall(text))
 
 
 def references(value: Any) -> Iterator[tuple[str, str | None]]:

@@ -16,6 +16,7 @@ from playhead.errors import StoreDamaged, StoreError, StoreOutdated, StoreUnavai
 from playhead.store.failures import typed
 from playhead.store.lock import FileLock
 from playhead.store.mounts import MOUNTS, network_file_system
+from playhead.store.parting import INLINE
 from playhead.store.row import microseconds
 from playhead.store.statements import numbered, script, statements
 
@@ -31,13 +32,17 @@ _OURS = {"schema_version", "tape_names"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a store is, how safe an acknowledged append must be, how many seconds it waits for others, and whether it may be on a network."""
+    """Where a store is, how safe an acknowledged append must be, how many seconds it waits for others, and whether it may be on a network.
+
+    `inline_limit` is how many bytes of JSON a payload may have that is kept in one piece.
+    """
 
     path: str
     durability: Durability
     timeout: float
     network: Network = "refuse"
     mounts: str = MOUNTS
+    inline_limit: int | None = INLINE
 
     def lock(self) -> FileLock:
         """Return the lock that all users of the file share, whatever name they know it by."""

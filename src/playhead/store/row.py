@@ -15,6 +15,7 @@ from playhead.entry.entry import ANCHOR, TapeEntry, event_name
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import StoreDamaged
 from playhead.store.damage import altered, missing
+from playhead.store.parting import Load, Parted, Whole, is_parted, no_blob
 from playhead.store.replay import key_of
 
 SEQ_BITS = 32
@@ -62,6 +63,11 @@ def row_of(entry: TapeEntry, meta: FrozenDict) -> Row:
     return Row(kind, ts, uid_cell(meta["uid"]), None if key is None else cell(key), anchor, seal(kind, ts, kept, body), kept, body)
 
 
+def parted_row(row: Row, parts: Parted) -> Row:
+    """Return the row of an entry whose payload is kept in parts."""
+    return row._replace(body=parts.body, digest=seal(row.kind, row.ts, row.meta, parts.body))
+
+
 def seal(kind: Cell, ts: int, meta: bytes, body: bytes) -> bytes:
     """Return the digest of all that an entry says, that of its kind in front; JSON as we write it has no line ends, so no two entries run together alike."""
     name = kind.encode() if isinstance(kind, str) else kind
@@ -107,14 +113,14 @@ def _has_its_kind(row: RawRow) -> bool:
         return False
 
 
-def entry_of(row: RawRow, *, tape: str) -> TapeEntry:
+def entry_of(row: RawRow, *, tape: str, load: Load = no_blob) -> TapeEntry:
     """Return the entry of a row; the row is checked and its payload decoded when payload or meta is first read.
 
-    Raises StoreDamaged, then or now, where the row is not as it was written.
+    `load` returns the blobs of a payload that is kept in parts. Raises StoreDamaged, then or now, where the row is not as it was written.
     """
     place, kind, ts, _, meta, body = row
     try:
-        return TapeEntry.stored(id=place & LAST_SEQ, kind=text(kind), payload=body, meta=meta, date=date_text(ts), decode=_Reading(row, tape))
+        return TapeEntry.stored(id=place & LAST_SEQ, kind=text(kind), payload=body, meta=meta, date=date_text(ts), decode=_Reading(row, tape, load))
     except (TypeError, AttributeError, ValueError, OverflowError) as exc:
         raise damage_of(row, tape=tape) from exc
 
@@ -128,11 +134,12 @@ def damage_of(row: RawRow, *, tape: str) -> StoreDamaged:
 class _Reading:
     """Decodes the JSON of a row, which is checked once."""
 
-    __slots__ = ("_checked", "_row", "_tape")
+    __slots__ = ("_checked", "_load", "_row", "_tape")
 
-    def __init__(self, row: RawRow, tape: str) -> None:
+    def __init__(self, row: RawRow, tape: str, load: Load) -> None:
         self._row = row
         self._tape = tape
+        self._load = load
         self._checked = False
 
     def __call__(self, body: bytes) -> Any:
@@ -140,13 +147,15 @@ class _Reading:
             raise damage_of(self._row, tape=self._tape)
         self._checked = True
         try:
-            return codec.decode(body)
+            return Whole(self._load, f"entry {self._row[0] & LAST_SEQ} of the tape '{self._tape}'")(body) if is_parted(body) else codec.decode(body)
         except (ValueError, RecursionError) as exc:
             raise damage_of(self._row, tape=self._tape) from exc
 
 
 def written(entry: TapeEntry, row: Row, id: int) -> TapeEntry:
-    """Return an entry as it now stands, made of the very bytes that were written."""
+    """Return an entry as it now stands, made of the very bytes that were written; of one that is kept in parts, of its payload."""
+    if is_parted(row.body):
+        return TapeEntry(id, entry.kind, entry.payload, codec.decode(row.meta), entry.date)
     return TapeEntry.stored(id=id, kind=entry.kind, payload=row.body, meta=row.meta, date=entry.date)
 
 

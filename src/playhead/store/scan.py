@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from playhead.entry.entry import TapeEntry
+from playhead.store.parting import Load, is_parted, no_blob
 from playhead.store.row import RawRow, damage_of, entry_of, is_sealed
 from playhead.store.search import matches
 
@@ -12,7 +13,7 @@ _ESCAPED = frozenset('"\\\x7f')
 _NUMERIC = frozenset("0123456789.+-e")
 
 
-def holding(rows: Iterable[RawRow], text: str, *, tape: str) -> Iterator[TapeEntry]:
+def holding(rows: Iterable[RawRow], text: str, *, tape: str, load: Load = no_blob) -> Iterator[TapeEntry]:
     """Yield the entries whose payload's values hold the text.
 
     Raises StoreDamaged at a row that is not as it was written: nobody knows whether it held the text.
@@ -22,9 +23,9 @@ def holding(rows: Iterable[RawRow], text: str, *, tape: str) -> Iterator[TapeEnt
     for row in rows:
         if not is_sealed(row):
             raise damage_of(row, tape=tape)
-        if plain and wanted not in row[5].decode().casefold():
+        if plain and not is_parted(row[5]) and wanted not in row[5].decode().casefold():
             continue
-        entry = entry_of(row, tape=tape)
+        entry = entry_of(row, tape=tape, load=load)
         if matches(entry, text):
             yield entry
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 from playhead.importers import driver
@@ -12,7 +14,9 @@ from playhead.prompt.budget import Budget
 from playhead.prompt.injection import Injection
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
+from playhead.store import sweep
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
+from playhead.store.sweep import GRACE, BlobReport, Told
 from playhead.sync.portal import wait
 from playhead.sync.tape import Tape
 from playhead.tape import tape as tapes
@@ -66,3 +70,13 @@ def import_file(
 ) -> ImportReport:
     """Read a conversation that another program kept onto a tape, as `playhead.import_file` does."""
     return wait(driver.import_file, path, into=into.asynchronous, format=format, strict=strict, progress=progress)
+
+
+def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Told | None = None) -> BlobReport:
+    """Return which blobs `gc_blobs` would remove now; nothing is changed."""
+    return wait(sweep.unused_blobs, store, grace=grace, keep=keep, archives=archives, progress=progress)
+
+
+def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Told | None = None) -> BlobReport:
+    """Remove the blobs that nothing names and that were neither put nor named within the grace; return what was found."""
+    return wait(sweep.gc_blobs, store, grace=grace, keep=keep, archives=archives, progress=progress)

@@ -147,6 +147,10 @@ class Tape:
         """Lease the tape for the length of a `with` block, whose handle can append until another holder has come."""
         return Scope(self.asynchronous.lease(seconds, owner=owner), Tape.of)
 
+    def blob_refs(self) -> Iterator[str]:
+        """Yield the digests of the blobs that the entries of the tape and of its sidecars refer to, each once, whether they are kept or not."""
+        return each(self.asynchronous.blob_refs(), at_a_time=100)
+
     def follow(self, consumer: str | None = None, *, after: int | None = None, pause: float = 0.2) -> Iterator[TapeEntry]:
         """Yield entries as they come, without end: those behind the place where `consumer` was, or behind `after`, or new ones."""
         return each(self.asynchronous.follow(consumer, after=after, pause=pause))

@@ -49,6 +49,7 @@ async def _copy_sidecar(source: WholeStore, tape: str, *, target: WholeStore, na
     marks = [mark.id for mark in await source.marks(tape)]
     async for page in _pages(source, tape, upto=(await source.head(tape)).id):
         first = page[0].id - 1
+        await _copy_blobs(source, page, target=target)
         await target.apply([Append(tape=name, entries=page, marks=marks[first : first + len(page)])])
 
 

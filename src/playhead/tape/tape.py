@@ -25,6 +25,7 @@ from playhead.tape.delta import APPEND, Policy
 from playhead.tape.following import follow
 from playhead.tape.handle import Handle, tape_name
 from playhead.tape.leasing import HeldLease, LeaseScope
+from playhead.tape.mentions import blob_refs
 from playhead.tape.merging import MergeReport
 from playhead.tape.record import chat_entries, entries_of, handoff_entries
 from playhead.tape.recovery import Recover, Recovered
@@ -307,6 +308,10 @@ class Tape(Handle):
         Appends keep the lease alive. It passes to another `seconds` after the last one, should this process stop. Raises LeaseHeld.
         """
         return LeaseScope(self, seconds=seconds, owner=owner)
+
+    def blob_refs(self) -> AsyncIterator[str]:
+        """Yield the digests of the blobs that the entries of the tape and of its sidecars refer to, each once, whether they are kept or not."""
+        return blob_refs(self.store, self.query())
 
     def follow(self, consumer: str | None = None, *, after: int | None = None, pause: float = 0.2) -> AsyncIterator[TapeEntry]:
         """Yield entries as they come, without end: those behind the place where `consumer` was, or behind `after`, or new ones.

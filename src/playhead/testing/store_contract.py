@@ -15,6 +15,8 @@ from playhead.store.query import TapeQuery
 from playhead.testing.blob_contract import BlobContract
 from playhead.testing.branch_contract import BranchContract
 from playhead.testing.change_contract import ChangeContract
+from playhead.testing.collection_contract import CollectionContract
+from playhead.testing.large_contract import LargeContract
 from playhead.testing.lease_contract import LeaseContract
 from playhead.testing.query_contract import QueryContract
 from playhead.testing.sidecar_contract import SidecarContract
@@ -27,7 +29,7 @@ _VALUES: Sequence[object] = (
 )  # fmt: skip
 
 
-class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract):
+class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract, LargeContract):
     """D1 to D6, what queries return, branches and sidecars, for any store: blocking, async, with four methods or whole.
 
         class TestMyStore(playhead.testing.StoreContract):
@@ -35,7 +37,7 @@ class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContra
                 return MyStore(place)
 
     Tests of promises that the store does not make are left out; those of reopening, too, unless the store has a
-    `durability` other than "memory", and those of blobs where it keeps none. Each test runs its own event loop, so pytest needs no plugin.
+    `durability` other than "memory", and those of blobs where it keeps or collects none. Each test runs its own event loop, so pytest needs no plugin.
     """
 
     def test_ids_are_dense_from_one_on_each_tape(self, tmp_path: Path) -> None:

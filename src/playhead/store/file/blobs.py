@@ -7,7 +7,9 @@ what it makes of them.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from typing import NamedTuple
 
 from playhead import clock
@@ -18,28 +20,24 @@ from playhead.store.file.disk import make_directories, write_whole
 from playhead.store.file.family.steps import PART, discard
 from playhead.store.file.place import Place
 from playhead.store.file.record.codec import LineCodec
+from playhead.store.file.record.lines import Body
 from playhead.store.flaws import Flaws
+from playhead.store.lock import FileLock
+from playhead.store.row import microseconds
 
 BLOBS = "blobs"
 CODED, MIME = ".coded", ".mime"
 _DIGITS = 64
+_LOCK = ".lock"
 
 
 class Shelf(NamedTuple):
-    """Where the files of a blob are."""
+    """Where the files of a blob are: `plain` holds the bytes as they are, `coded` what a codec made of them."""
 
+    plain: str
+    coded: str
     directory: str
     digits: str
-
-    @property
-    def plain(self) -> str:
-        """The bytes as they are."""
-        return f"{self.directory}/{self.digits}"
-
-    @property
-    def coded(self) -> str:
-        """What a codec made of them."""
-        return f"{self.plain}{CODED}"
 
     @property
     def mime(self) -> str:
@@ -47,25 +45,26 @@ class Shelf(NamedTuple):
         return f"{self.plain}{MIME}"
 
 
-def put(place: Place, *, blob: Blob, data: bytes) -> Blob:
-    """Keep bytes; a file that is not as it was written is written anew. Raises OSError."""
+def put(place: Place, *, blob: Blob, data: bytes, at: datetime) -> Blob:
+    """Keep bytes, which are in use at an instant; a file that is not as it was written is written anew. Raises OSError, StoreBusy."""
     shelf = _shelf(place, blob.digest)
     place.make()
     make_directories(place.disk, shelf.directory, flushed=place.flushes)
     target = shelf.plain if place.codec is None else shelf.coded
+    renew(place, [blob.digest], at=at)
     if _is_whole(place, target, blob.digest):
         _flush(place, target)
     else:
-        _write(place, target, data if place.codec is None else _coded(data, place.codec))
+        _write(place, target, data if place.codec is None else _coded(data, place.codec), at=at)
     mime = _mime(place, shelf)
     if mime is None and blob.mime is not None:
-        _write(place, shelf.mime, blob.mime.encode("utf-8", "surrogatepass"))
+        _write(place, shelf.mime, blob.mime.encode("utf-8", "surrogatepass"), at=at)
     if place.flushes:
         place.disk.flush_directory(shelf.directory)
     return Blob(digest=blob.digest, size=blob.size, mime=mime or blob.mime)
 
 
-def get(place: Place, *, digest: str) -> bytes:
+def get(place: Place, digest: str) -> bytes:
     """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged, StoreError where they were written with another codec, InvalidInput."""
     shelf = _shelf(place, digest)
     coded, plain = _read(place, shelf.coded), _read(place, shelf.plain)
@@ -74,6 +73,73 @@ def get(place: Place, *, digest: str) -> bytes:
     if place.codec is None:
         raise StoreError(f"The blob {digest} was written with a codec; open the store '{place.directory}' with the one it was written with.", path=shelf.coded, digest=digest)
     return verified(_decoded(coded, place.codec), digest, path=shelf.coded)
+
+
+def is_kept(place: Place, digest: str) -> bool:
+    """Return whether there is a blob of that digest, whatever it holds."""
+    return any(map(place.disk.exists, _shelf(place, digest)[:2]))
+
+
+def settle(place: Place, bodies: Iterable[Body]) -> None:
+    """Keep what lines are kept in besides, and renew what they name, before they are written. Raises OSError, StoreBusy."""
+    for body in bodies:
+        if body.at is None:
+            continue
+        for piece in body.pieces:
+            put(place, blob=piece.blob, data=piece.data, at=body.at)
+        renew(place, body.named - {piece.blob.digest for piece in body.pieces}, at=body.at)
+
+
+def renew(place: Place, digests: Iterable[str], *, at: datetime) -> None:
+    """Take note that blobs are in use at an instant; those that are not kept are nobody's. Raises OSError, StoreBusy."""
+    paths = [path for digest in digests for path in _shelf(place, digest)[:2] if place.disk.exists(path)]
+    if not paths:
+        return
+    with _alone(place):
+        for path in paths:
+            state = place.disk.state(path)
+            if state is not None and state.st_mtime_ns < _nanoseconds(at):
+                place.disk.date(path, _nanoseconds(at))
+
+
+def idle(place: Place, since: datetime) -> list[Blob]:
+    """Return those that were neither put nor named by an append since an instant, by digest."""
+    shelves = [shelf for shelf in _shelves(place) if _is_idle(place, shelf, since)]
+    return [blob for shelf in shelves if (blob := _described(place, shelf)) is not None]
+
+
+def drop(place: Place, digests: Iterable[str], idle_since: datetime) -> list[str]:
+    """Remove those that were neither put nor named by an append since an instant; return which. Raises OSError, StoreBusy."""
+    gone, directories = [], set()
+    for digest in digests:
+        shelf = _shelf(place, digest)
+        with _alone(place):
+            if not _is_idle(place, shelf, idle_since):
+                continue
+            for path in (shelf.mime, shelf.coded, shelf.plain):
+                with suppress(FileNotFoundError):
+                    place.disk.remove(path)
+        gone.append(digest)
+        directories.add(shelf.directory)
+    for directory in directories if place.flushes else ():
+        place.disk.flush_directory(directory)
+    return gone
+
+
+@contextmanager
+def _alone(place: Place) -> Iterator[None]:
+    """Keep all others from removing blobs, or from renewing them, inside the block."""
+    with closing(FileLock(f"{place.hidden}/{BLOBS}/{_LOCK}", timeout=place.timeout)) as lock, lock:
+        yield
+
+
+def _is_idle(place: Place, shelf: Shelf, since: datetime) -> bool:
+    states = [state for path in (shelf.plain, shelf.coded) if (state := place.disk.state(path)) is not None]
+    return bool(states) and max(state.st_mtime_ns for state in states) < _nanoseconds(since)
+
+
+def _nanoseconds(at: datetime) -> int:
+    return microseconds(at) * 1_000
 
 
 def listed(place: Place) -> list[Blob]:
@@ -105,7 +171,12 @@ def check(place: Place, flaws: Flaws) -> None:
 
 def _shelf(place: Place, digest: str) -> Shelf:
     digits = hex_of(digest)
-    return Shelf(f"{place.hidden}/{BLOBS}/{digits[:2]}", digits)
+    return _shelf_in(f"{place.hidden}/{BLOBS}/{digits[:2]}", digits)
+
+
+def _shelf_in(directory: str, digits: str) -> Shelf:
+    plain = f"{directory}/{digits}"
+    return Shelf(plain, f"{plain}{CODED}", directory, digits)
 
 
 def _directories(place: Place) -> list[str]:
@@ -117,7 +188,7 @@ def _shelves(place: Place) -> Iterator[Shelf]:
     for directory in _directories(place):
         for digits in sorted({name.removesuffix(CODED) for name in place.disk.names(directory)}):
             if len(digits) == _DIGITS and not digits.strip("0123456789abcdef"):
-                yield Shelf(directory, digits)
+                yield _shelf_in(directory, digits)
 
 
 def _described(place: Place, shelf: Shelf) -> Blob | None:
@@ -170,18 +241,20 @@ def _read(place: Place, path: str) -> bytes | None:
         disk.close(fd)
 
 
-def _write(place: Place, path: str, content: bytes) -> None:
+def _write(place: Place, path: str, content: bytes, *, at: datetime) -> None:
     """Write a file that appears whole or not at all. Raises OSError."""
     disk, draft = place.disk, f"{path}.{clock.new_uid()}{PART}"
     try:
         fd = disk.open_to_write(draft)
         try:
             write_whole(disk, fd, content, 0)
+            disk.date(draft, _nanoseconds(at))
             if place.flushes:
                 disk.flush(fd)
         finally:
             disk.close(fd)
-        disk.rename(draft, path)
+        with _alone(place):
+            disk.rename(draft, path)
     except OSError:
         discard(disk, draft)
         raise

@@ -109,7 +109,7 @@ class Disk:
             return []
 
     def date(self, path: str, nanoseconds: int) -> None:
-        """Say when a directory was changed last, in nanoseconds since 1970."""
+        """Say when a directory or file was changed last, in nanoseconds since 1970."""
         os.utime(path, ns=(nanoseconds, nanoseconds))
 
     def make_directory(self, path: str) -> None:

@@ -17,6 +17,7 @@ from playhead.store.file.names import SUFFIX, may_be_plain, stem_of
 from playhead.store.file.record.codec import LineCodec
 from playhead.store.health import Health
 from playhead.store.lock import FileLock
+from playhead.store.parting import INLINE
 
 REDO = ".redo"
 """How the redo file of a family is named, behind the stem of its root."""
@@ -26,7 +27,7 @@ REDO = ".redo"
 class Place:
     """A directory of tapes, how safe an acknowledged append must be, how many seconds to wait for others, who hears of what was amiss, and how entries are encoded.
 
-    `shelf` has what branches show of short files.
+    `shelf` has what branches show of short files; `inline_limit` is how many bytes of JSON a payload may have that is kept in one piece.
     """
 
     directory: str
@@ -37,6 +38,7 @@ class Place:
     health: Health
     codec: LineCodec | None
     read_only: bool = False
+    inline_limit: int | None = INLINE
     shelf: Shelf[Any] = field(default_factory=Shelf, compare=False, repr=False)
 
     @property

@@ -89,4 +89,4 @@ def _as_written(text: str) -> str | None:
 
 
 def _may_hold(line: Line, wanted: str) -> bool:
-    return wanted in bytes(line.payload).decode().casefold()
+    return line.moved is not None or wanted in bytes(line.payload).decode().casefold()

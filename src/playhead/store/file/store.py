@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, closing
 from contextvars import copy_context
 from datetime import datetime
 from functools import partial
@@ -16,14 +16,15 @@ from zlib import crc32
 
 from anyio import to_thread
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
-from playhead.store.blobs import Blob, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.connection import Durability
 from playhead.store.failures import typed
 from playhead.store.family import kin_of, renaming
-from playhead.store.file import blobs, listing, reader
+from playhead.store.file import blobs, listing, marking, reader
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.collecting import collect
 from playhead.store.file.family.family import Family
@@ -44,6 +45,7 @@ from playhead.store.hop import deliver
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.lease import granted
 from playhead.store.names import checked_name
+from playhead.store.parting import INLINE, checked_limit
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.turns import Turns
@@ -60,7 +62,8 @@ class FileTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process. `timeout` is how
     many seconds it waits for other processes before StoreBusy. `on_finding` hears of what was amiss in a file and mended; without it
     that is logged, `findings` has the newest. `codec` keeps payload and meta in another form, compressed or enciphered. `disk` makes
-    the calls to the system. With `read_only` nothing is written, locked or mended, and what would write raises ReadOnly.
+    the calls to the system. With `read_only` nothing is written, locked or mended, and what would write raises ReadOnly. Of a payload
+    with more than `inline_limit` bytes of JSON the large values are kept as blobs (None: of none); entries are read back whole.
 
     Usable as constructed, or with `async with`; works under asyncio and trio, and a fork of the process may
     go on using it. All promises hold (D1 to D8). Not for network file systems, which do not keep locks.
@@ -78,6 +81,7 @@ class FileTapeStore:
         codec: LineCodec | None = None,
         disk: Disk | None = None,
         read_only: bool = False,
+        inline_limit: int | None = INLINE,
     ) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
@@ -92,6 +96,7 @@ class FileTapeStore:
             health=Health(),
             codec=codec,
             read_only=read_only,
+            inline_limit=checked_limit(inline_limit),
         )
         self._place = place
         self._writing = [Lane(lambda queue: Writer(place).serve(queue), size=1, name="playhead file writer") for _ in range(_WRITERS)]
@@ -141,7 +146,7 @@ class FileTapeStore:
     async def append(self, tape: str, entry: TapeEntry) -> TapeEntry:
         """Append one entry and return it as stored."""
         kin = kin_of(tape)
-        stored: tuple[TapeEntry, ...] = await self._write(kin.root, Appending(kin, (entry,), (body_of(entry),), None, None))
+        stored: tuple[TapeEntry, ...] = await self._write(kin.root, Appending(kin, (entry,), (body_of(entry, limit=self._place.inline_limit),), None, None))
         return stored[0]
 
     async def append_many(self, tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None, fence: int | None = None) -> tuple[TapeEntry, ...]:
@@ -151,7 +156,7 @@ class FileTapeStore:
         Raises Conflict, KeyConflict, InvalidInput, LeaseLost, BranchClosed, BranchNotFound, StoreError; AppendOutcomeUnknown where nobody can say.
         """
         kin = kin_of(tape)
-        stored: tuple[TapeEntry, ...] = await self._write(kin.root, Appending(kin, entries, [body_of(entry) for entry in entries], expected_head, fence))
+        stored: tuple[TapeEntry, ...] = await self._write(kin.root, Appending(kin, entries, [body_of(entry, limit=self._place.inline_limit) for entry in entries], expected_head, fence))
         return stored
 
     async def reset(self, tape: str, *, entries: Sequence[TapeEntry] = (), expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
@@ -167,7 +172,7 @@ class FileTapeStore:
         root = family_of(changes, unless=unless)
         if root is None:
             return ()
-        works = [taken_in(change) for change in changes]
+        works = [taken_in(change, limit=self._place.inline_limit) for change in changes]
         stored: tuple[tuple[TapeEntry, ...], ...] | None = await self._alone(root, lambda household: make(household, works, unless=unless))
         return stored
 
@@ -256,15 +261,31 @@ class FileTapeStore:
         """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
         self._check_writable()
         kept, blob = await weighed(data, mime=mime)
-        return await self._read(partial(blobs.put, blob=blob, data=kept))  # it changes no tape, so it need not wait for those who do
+        return await self._read(partial(blobs.put, blob=blob, data=kept, at=clock.now()))  # it changes no tape, so it need not wait for those who do
 
     async def get_blob(self, digest: str) -> bytes:
         """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""
-        return await self._read(partial(blobs.get, digest=digest))
+        return await self._read(lambda place: blobs.get(place, digest))
 
     async def blobs(self) -> list[Blob]:
         """Return what is kept, by digest."""
         return await self._read(blobs.listed)
+
+    async def idle_blobs(self, *, since: datetime) -> list[Blob]:
+        """Return the blobs that were not put since an instant, and that no append named since."""
+        return await self._read(lambda place: blobs.idle(place, since))
+
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
+        """Yield, a part at a time, every digest that a file of the directory names. Raises StoreDamaged where one is not as it was written."""
+        with closing(marking.marked(self._place)) as parts:
+            while (part := await self._read(lambda _: next(parts, None))) is not None:
+                yield part
+
+    async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
+        """Remove blobs, each only if it was neither put nor named by an append since an instant; return those that were removed."""
+        self._check_writable()
+        names = tuple(digests)
+        return await self._read(lambda place: blobs.drop(place, names, idle_since))
 
     async def aclose(self) -> None:
         """Finish what waits and let go of the files; closing twice is fine."""

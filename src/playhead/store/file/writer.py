@@ -12,6 +12,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
 from playhead.store.failures import typed
 from playhead.store.family import Kin
+from playhead.store.file.blobs import settle
 from playhead.store.file.family.household import Household
 from playhead.store.file.place import Place
 from playhead.store.file.record.draft import Draft
@@ -149,6 +150,7 @@ def _append(household: Household, jobs: list[Job]) -> None:
         except PlayheadError as refusal:
             job.error = refusal
     if draft.count:
+        settle(household.place, draft.bodies)
         held.append(draft)
     for job, result in results:
         job.result = result

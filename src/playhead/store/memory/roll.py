@@ -90,6 +90,10 @@ class Roll:
             return within if query.count is None else min(within, query.count)
         return sum(1 for _ in self.matching(query))
 
+    def strips(self) -> list[Strip]:
+        """Return the strips that it shows something of, and its own."""
+        return [part.strip for part in self._parts()]
+
     def _parts(self) -> list[Part]:
         return [*self._shared, Part(self._own, self._own.end)]
 

@@ -13,6 +13,7 @@ from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTake
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset, fork_names, fork_point
 from playhead.store.family import Kin, kin_of, renaming, sidecar_name
 from playhead.store.memory.roll import Roll
+from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
 from playhead.store.replay import replay
 
@@ -43,6 +44,10 @@ class Shelf:
         kin = kin_of(tape)
         self._record(kin)
         return self._rolls.get(tape) or Roll(generation=0)
+
+    def strips(self) -> list[Strip]:
+        """Return all that any tape shows something of, each once."""
+        return list({id(strip): strip for roll in self._rolls.values() for strip in roll.strips()}.values())
 
     def branches(self, tape: str) -> list[BranchRecord]:
         """Return the branches of a tape's family, in the order they were made."""

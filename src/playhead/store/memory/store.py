@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import TracebackType
 
+from anyio.lowlevel import checkpoint
+
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store.blobs import Blob, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import Append, BranchRecord, Change, Close, Fork, Lease, Reset, family_of
 from playhead.store.family import kin_of
 from playhead.store.intake import taken
-from playhead.store.memory.blobs import Blobs
+from playhead.store.memory.blobs import Blobs, named
 from playhead.store.memory.leases import Leases
 from playhead.store.memory.shelf import Shelf
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.turnstile import Turnstiles
+
+_PART = 500
+"""How many entries are looked through for the blobs that they name at a time."""
 
 
 class InMemoryTapeStore:
@@ -74,12 +79,14 @@ class InMemoryTapeStore:
         kept = taken(entries)
         with self._use():
             self._leases.check(tape, fence)
+            self._blobs.use(kept)
             return self._shelf.append(Append(tape=tape, entries=kept, expected_head=expected_head))
 
     async def reset(self, tape: str, *, entries: Sequence[TapeEntry] = (), expected_head: Head | None = None) -> tuple[TapeEntry, ...]:
         """Remove every entry, start the next generation with `entries`, all at once; return those as stored."""
         kept = taken(entries)
         with self._use():
+            self._blobs.use(kept)
             return self._shelf.reset(Reset(tape=tape, entries=kept, expected_head=expected_head))
 
     async def apply(self, changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> tuple[tuple[TapeEntry, ...], ...] | None:
@@ -93,6 +100,7 @@ class InMemoryTapeStore:
         with self._use():
             if unless is not None and self._shelf.roll(unless[0]).keyed(unless[1]) is not None:
                 return None
+            self._blobs.use(entry for change in changes if isinstance(change, Append | Reset) for entry in change.entries)
             with self._shelf.undone_on_error():
                 return tuple(do() for do in work)
 
@@ -206,6 +214,29 @@ class InMemoryTapeStore:
         """Return what is kept, by digest."""
         with self._use():
             return self._blobs.listed()
+
+    async def idle_blobs(self, *, since: datetime) -> list[Blob]:
+        """Return the blobs that were not put since an instant, and that no append named since."""
+        with self._use():
+            return self._blobs.idle(since)
+
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
+        """Yield, a part at a time, every digest that an entry names which any tape shows."""
+        with self._use():
+            strips = self._shelf.strips()
+            total, done = sum(strip.end - strip.before for strip in strips), 0
+        for strip in strips:
+            for first in range(strip.before + 1, strip.end + 1, _PART):
+                with self._use():
+                    entries = strip.run(first, _PART)
+                done += len(entries)
+                yield BlobNames(digests=named(entries), done=done, total=total)
+                await checkpoint()
+
+    async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
+        """Remove blobs, each only if it was neither put nor named by an append since an instant; return those that were removed."""
+        with self._use():
+            return self._blobs.drop(digests, idle_since)
 
     async def aclose(self) -> None:
         """Refuse what comes later; closing twice is fine."""

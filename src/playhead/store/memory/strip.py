@@ -43,6 +43,11 @@ class Strip:
         """Return an entry."""
         return self._entries[id - self.before - 1]
 
+    def run(self, first: int, count: int) -> list[TapeEntry]:
+        """Return so many entries from an id on, fewer at the end."""
+        start = first - self.before - 1
+        return self._entries[start : start + count]
+
     def mark(self, id: int) -> Head:
         """Return the mark of an entry of a sidecar."""
         return self.marks[id - self.before - 1]

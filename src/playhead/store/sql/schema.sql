@@ -83,6 +83,12 @@ CREATE TABLE blobs (
     created_at   INTEGER NOT NULL,
     PRIMARY KEY (root_no, digest)
 );
+CREATE TABLE blob_ages (
+    root_no INTEGER NOT NULL,
+    digest  BLOB    NOT NULL,
+    used_at INTEGER NOT NULL,            -- when it was last put, or named by an entry that was appended
+    PRIMARY KEY (root_no, digest)
+) WITHOUT ROWID;
 CREATE TABLE blob_refs (
     eid    INTEGER NOT NULL,
     digest BLOB    NOT NULL,

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain, islice
 
 from playhead.entry.entry import TapeEntry
+from playhead.store.parting import Load, no_blob
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.row import SEQ_BITS, RawRow, cell, entry_of, uid_cell
@@ -24,7 +25,7 @@ def head(connection: sqlite3.Connection, tape: str) -> Head:
     return EMPTY if tape_shown is None else Head(tape_shown.generation, tape_shown.last_id)
 
 
-def fetch(connection: sqlite3.Connection, query: TapeQuery) -> list[TapeEntry]:
+def fetch(connection: sqlite3.Connection, query: TapeQuery, *, load: Load = no_blob) -> list[TapeEntry]:
     """Return the entries a query asks for.
 
     Raises NoAnchors or AnchorNotFound where its window has no edge, StoreDamaged where an entry is missing or cannot be read, BranchNotFound.
@@ -34,27 +35,27 @@ def fetch(connection: sqlite3.Connection, query: TapeQuery) -> list[TapeEntry]:
         return query.apply(())
     pieces = tape.pieces(ids_of(connection, tape, query), descending=query.descending)
     found = chain.from_iterable(rows(connection, piece, query) for piece in pieces)
-    entries = map(partial(entry_of, tape=query.tape), found) if query.text is None else holding(found, query.text, tape=query.tape)
+    entries = map(partial(entry_of, tape=query.tape, load=load), found) if query.text is None else holding(found, query.text, tape=query.tape, load=load)
     return list(islice(entries, query.count))
 
 
-def count(connection: sqlite3.Connection, query: TapeQuery) -> int:
+def count(connection: sqlite3.Connection, query: TapeQuery, *, load: Load = no_blob) -> int:
     """Return how many entries a query returns, without reading them where that can be told."""
     tape = shown(connection, query.tape)
     if tape is None or query.text is not None or query.since is not None or query.until is not None:
-        return len(fetch(connection, query))
+        return len(fetch(connection, query, load=load))
     pieces = tape.pieces(ids_of(connection, tape, query))
     number = sum(_number(connection, piece, query) for piece in pieces)
     return number if query.count is None else min(number, query.count)
 
 
-def find(connection: sqlite3.Connection, tape: str, *, keys: Sequence[str], uids: Sequence[str]) -> Mapping[str, TapeEntry]:
+def find(connection: sqlite3.Connection, tape: str, *, keys: Sequence[str], uids: Sequence[str], load: Load = no_blob) -> Mapping[str, TapeEntry]:
     """Return the entries of a tape that have one of the keys or uids, by key and by uid; the newest segment that has one decides."""
     whole = shown(connection, tape)
     if whole is None:
         return {}
-    by_uid = {uid: entry_of(row_at(connection, place, tape), tape=tape) for uid, place in _places(connection, whole, uids).items()}
-    by_key = {key: entry_of(row, tape=tape) for key in keys if (row := _keyed(connection, whole, key)) is not None}
+    by_uid = {uid: entry_of(row_at(connection, place, tape), tape=tape, load=load) for uid, place in _places(connection, whole, uids).items()}
+    by_key = {key: entry_of(row, tape=tape, load=load) for key in keys if (row := _keyed(connection, whole, key)) is not None}
     return by_uid | by_key
 
 

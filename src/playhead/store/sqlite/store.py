@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
 from datetime import datetime
@@ -19,16 +19,17 @@ from anyio import to_thread
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
-from playhead.store.blobs import Blob, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.connection import Durability, Network, Place
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
+from playhead.store.parting import INLINE, checked_limit
 from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite import blobs, reader, records
+from playhead.store.sqlite import blobs, marking, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.branching import collect
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
@@ -51,6 +52,7 @@ class SQLiteTapeStore:
     any number of tasks and threads, with any number of stores on one file; a fork of the process may go on using it.
     A network file system, where the log does not work between machines, is refused unless `network` is "allow". With `read_only`
     nothing is written, made or locked, so a read-only place will do, and every method that writes raises ReadOnly.
+    Of a payload with more than `inline_limit` bytes of JSON the large values are kept as blobs (None: of none); entries are read back whole.
     All promises hold (D1 to D8): a file that is removed or replaced while it is open raises StoreUnavailable, an entry
     that is not as it was written StoreDamaged, when its payload or meta is first read.
 
@@ -59,15 +61,25 @@ class SQLiteTapeStore:
 
     promises = frozenset({"D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"})
 
-    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0, network: Network = "refuse", read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "disk",
+        timeout: float = 30.0,
+        network: Network = "refuse",
+        read_only: bool = False,
+        inline_limit: int | None = INLINE,
+    ) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
         if not timeout >= 0:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
         if network not in get_args(Network):
             raise InvalidInput(f"A store on a network file system is something to 'refuse' or to 'allow', not {network!r}.")
-        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network)
+        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network, inline_limit=checked_limit(inline_limit))
         self._place = place
+        self._load = partial(blobs.load, place)
         self._read_only = read_only
         health, database = Health(), OpenFile(place.path, store=place.path)
         self._writing = Lane(lambda queue: Writer(place, health=health, database=database).serve(queue), size=1, name="playhead writer")
@@ -108,7 +120,7 @@ class SQLiteTapeStore:
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
         checked_name(query.tape)
-        return await self._read(partial(reader.fetch, query=query))
+        return await self._read(partial(reader.fetch, query=query, load=self._load))
 
     async def append(self, tape: str, entry: TapeEntry) -> TapeEntry:
         """Append one entry and return it as stored."""
@@ -191,17 +203,17 @@ class SQLiteTapeStore:
 
     async def find(self, tape: str, *, keys: Sequence[str] = (), uids: Sequence[str] = ()) -> Mapping[str, TapeEntry]:
         """Return, by idempotency key and by uid, those entries of the tape that have one of these."""
-        return await self._read(partial(reader.find, tape=checked_name(tape), keys=tuple(keys), uids=tuple(uids)))
+        return await self._read(partial(reader.find, tape=checked_name(tape), keys=tuple(keys), uids=tuple(uids), load=self._load))
 
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""
         checked_name(query.tape)
-        return await self._read(partial(reader.count, query=query))
+        return await self._read(partial(reader.count, query=query, load=self._load))
 
     async def put_blob(self, data: bytes, *, mime: str | None = None) -> Blob:
         """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
         kept, blob = await weighed(data, mime=mime)
-        return await self._act(partial(blobs.put, blob=blob, data=kept))
+        return await self._act(partial(blobs.put, blob=blob, data=kept, at=clock.now()))
 
     async def get_blob(self, digest: str) -> bytes:
         """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""
@@ -210,6 +222,23 @@ class SQLiteTapeStore:
     async def blobs(self) -> list[Blob]:
         """Return what is kept, by digest."""
         return await self._read(blobs.listed)
+
+    async def idle_blobs(self, *, since: datetime) -> list[Blob]:
+        """Return the blobs that were not put since an instant, and that no append named since."""
+        return await self._read(partial(blobs.idle, since=since))
+
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
+        """Yield, a part at a time, every digest that a row names, of whatever tape and generation. Raises StoreDamaged at one that is not as it was written."""
+        total, done = await self._read(marking.number), 0
+        place: int | None = marking.BEGINNING
+        while place is not None:
+            part = await self._read(partial(marking.marked, behind=place))
+            done, place = done + part.rows, part.last
+            yield BlobNames(digests=part.digests, done=done, total=max(done, total))
+
+    async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
+        """Remove blobs in one transaction, each only if it was neither put nor named by an append since an instant; return those that were removed."""
+        return await self._act(partial(blobs.drop, digests=tuple(digests), idle_since=idle_since))
 
     async def aclose(self) -> None:
         """Finish what waits and let go of the file; closing twice is fine."""

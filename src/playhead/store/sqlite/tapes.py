@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
@@ -12,8 +13,10 @@ from playhead.errors import InvalidInput, PlayheadError
 from playhead.store.change import Close, Fork
 from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
+from playhead.store.parting import is_parted
 from playhead.store.replay import Replay, replay
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
+from playhead.store.sqlite import blobs
 from playhead.store.sqlite.branching import close, fork
 from playhead.store.sqlite.tails import Tail, Tails, expect
 from playhead.store.sqlite.work import Rewriting, Work, Writing
@@ -29,8 +32,9 @@ class Tapes:
     piece of work are undone.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, path: str = "") -> None:
         self.tails = Tails(connection)
+        self._load = partial(blobs.get, connection, path=path)
         self._execute = connection.execute
         self._execute_many = connection.executemany
         self._sql = statements("write")
@@ -42,7 +46,7 @@ class Tapes:
         if len(work.steps) != 1 or work.unless is not None:
             return None
         step = work.steps[0]
-        if type(step) is not Writing or len(step.rows) != 1 or step.marks is not None:
+        if type(step) is not Writing or len(step.rows) != 1 or step.marks is not None or step.named:
             return None
         tail, row = self.tails.known.get(step.tape), step.rows[0]
         if tail is None or (tail.seq + 1) % BLOCK == 0 or tail.seq == LAST_SEQ:
@@ -146,6 +150,10 @@ class Tapes:
             tail.seq += 1
             tail.peak = self._peak(tail, row)
             values.append((eid(tail.tape_no, tail.seq), tail.peak, mark, *row))
+            for piece in step.pieces.get(place, ()):
+                blobs.put(self.tails, blob=piece.blob, data=piece.data, at=step.at or clock.now())
+        if step.named:
+            blobs.renew(self.tails, step.named, at=step.at or clock.now())
         self._execute_many(self._sql["insert_entry"], values)
         self._index(tail, first=first)
         return tuple(written(step.entries[place], step.rows[place], id) for id, place in enumerate(fresh, first))
@@ -184,7 +192,10 @@ class Tapes:
         found = self._execute(self._sql["standing"], (tail.tape_no, cell(key))).fetchone()
         if found is None and tail.lineage != "[]":
             found = self._execute(self._sql["standing_in_lineage"], (tail.lineage, cell(key))).fetchone()
-        return entry_of(found, tape=tape) if found else None
+        if not found:
+            return None
+        entry = entry_of(found, tape=tape, load=lambda digest: self._load(digest=digest))
+        return entry.copy() if is_parted(found[5]) else entry  # its blob may not be committed yet: only this connection sees it
 
 
 def _was_never_written(tail: Tail) -> bool:

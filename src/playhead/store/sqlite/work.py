@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import InvalidInput
+from playhead.store.blobs import names_in
 from playhead.store.change import Append, Change, Close, Fork, Reset, family_of
 from playhead.store.intake import meta_to_keep
 from playhead.store.names import checked_name
+from playhead.store.parting import Piece, parted
 from playhead.store.protocol import Head
-from playhead.store.row import Row, row_of
+from playhead.store.row import Row, parted_row, row_of
 
 if TYPE_CHECKING:
     from playhead.store.sqlite.tails import Tails
@@ -22,7 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Writing:
-    """Entries to write at the end of a tape, with the metas to keep; `rows` is what they come to, made by the writer."""
+    """Entries to write at the end of a tape, with the metas to keep; `rows` is what they come to, made by the writer.
+
+    `pieces` are the blobs that the entry of a row is kept in besides, by its place, `named` the digests that stand in the rows,
+    `at` is when they were asked for.
+    """
 
     tape: str
     entries: Sequence[TapeEntry]
@@ -31,10 +38,19 @@ class Writing:
     fence: int | None = None
     marks: Sequence[int] | None = None
     rows: Sequence[Row] = ()
+    pieces: dict[int, tuple[Piece, ...]] = field(default_factory=dict)
+    named: frozenset[str] = frozenset()
+    at: datetime | None = None
 
-    def prepare(self) -> None:
-        """Make the rows; raises InvalidInput where an idempotency key is no text."""
-        self.rows = [row_of(entry, meta) for entry, meta in zip(self.entries, self.metas, strict=True)]
+    def prepare(self, *, limit: int | None = None) -> None:
+        """Make the rows, of payloads over the limit in parts; raises InvalidInput where an idempotency key is no text."""
+        rows = [row_of(entry, meta) for entry, meta in zip(self.entries, self.metas, strict=True)]
+        for place, row in enumerate(rows):
+            if limit is not None and len(row.body) > limit:
+                parts = parted(self.entries[place].payload, limit=limit)
+                rows[place], self.pieces[place] = parted_row(row, parts), parts.pieces
+        self.rows = rows
+        self.named = frozenset().union(*(names_in(said) for row in rows for said in (row.meta, row.body)))
 
 
 @dataclass(slots=True)
@@ -68,21 +84,21 @@ class Act:
 def appended(tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None, fence: int | None = None) -> Work:
     """Return the work of one append."""
     given = tuple(entries)
-    return Work((Writing(checked_name(tape), given, [meta_to_keep(entry) for entry in given], expected_head, fence),))
+    return Work((Writing(checked_name(tape), given, [meta_to_keep(entry) for entry in given], expected_head, fence, at=clock.now()),))
 
 
 def changed(changes: Sequence[Change], *, unless: tuple[str, str] | None, at: datetime) -> Work:
     """Return the work of changes to one family. Raises InvalidInput where they are to several."""
     family_of(changes, unless=unless)
-    return Work([_step(change) for change in changes], None if unless is None else (checked_name(unless[0]), unless[1]), at)
+    return Work([_step(change, at) for change in changes], None if unless is None else (checked_name(unless[0]), unless[1]), at)
 
 
-def _step(change: Change) -> Writing | Fork | Close:
+def _step(change: Change, at: datetime) -> Writing | Fork | Close:
     if not isinstance(change, (Append, Reset)):
         return change
     given = tuple(change.entries)
     make = Writing if isinstance(change, Append) else Rewriting
-    return make(change.tape, given, [meta_to_keep(entry) for entry in given], change.expected_head, None, _checked_marks(change))
+    return make(change.tape, given, [meta_to_keep(entry) for entry in given], change.expected_head, None, _checked_marks(change), at=at)
 
 
 def _checked_marks(change: Append | Reset) -> Sequence[int] | None:

@@ -55,7 +55,7 @@ class Writer:
         """Do the jobs until the queue ends, then close the file."""
         try:
             for jobs in queue.groups(GROUP):
-                self._do([job for job in jobs if _prepared(job)])
+                self._do([job for job in jobs if _prepared(job, limit=self._place.inline_limit)])
                 deliver(jobs)
                 self._tidy(queue)
         finally:
@@ -88,7 +88,7 @@ class Writer:
         self._connection = connect(self._place, lock=self._lock)
         self._presence = Presence(self._place.path, database=self._database)
         self._execute = self._connection.execute
-        self._tapes = Tapes(self._connection)
+        self._tapes = Tapes(self._connection, path=self._place.path)
         with suppress(OSError):
             self._unemptied = Path(f"{self._place.path}-wal").stat().st_size
 
@@ -203,21 +203,21 @@ class Writer:
         return more
 
 
-def _prepared(job: Job) -> bool:
+def _prepared(job: Job, *, limit: int | None) -> bool:
     """Make the rows of a job, before the lock is taken; False where it is refused."""
     if not isinstance(job.work, Work):
         return True
     for step in job.work.steps:
-        if isinstance(step, Writing) and (refusal := _unprepared(step)) is not None:
+        if isinstance(step, Writing) and (refusal := _unprepared(step, limit)) is not None:
             job.error = refusal
             return False
     return True
 
 
-def _unprepared(step: Writing) -> PlayheadError | None:
+def _unprepared(step: Writing, limit: int | None) -> PlayheadError | None:
     """Make the rows of a step; return why it cannot be written."""
     try:
-        step.prepare()
+        step.prepare(limit=limit)
     except PlayheadError as refusal:
         return refusal
     except (ValueError, RecursionError, MemoryError) as exc:
@@ -226,6 +226,6 @@ def _unprepared(step: Writing) -> PlayheadError | None:
 
 
 def _size(work: object) -> int:
-    """Return how many bytes the bodies have that a job writes."""
-    steps = work.steps if isinstance(work, Work) else ()
-    return sum(len(row.body) for step in steps if isinstance(step, Writing) for row in step.rows)
+    """Return how many bytes the bodies have that a job writes, and the blobs beside them."""
+    steps = [step for step in work.steps if isinstance(step, Writing)] if isinstance(work, Work) else []
+    return sum(len(row.body) for step in steps for row in step.rows) + sum(piece.blob.size for step in steps for pieces in step.pieces.values() for piece in pieces)

@@ -85,7 +85,7 @@ class HeldTape:
     def recording(self) -> Recording:
         """Return the entries that stood in the file at the last look."""
         tail = self._tail or Tail()
-        return Recording(Snapshot(disk=self.place.disk, fd=self._fd, path=self.path, size=tail.size), tail, codec=self.place.codec, shared=self.header.shared)
+        return Recording(Snapshot(disk=self.place.disk, fd=self._fd, path=self.path, size=tail.size), tail, place=self.place, shared=self.header.shared)
 
     def append(self, draft: Draft) -> None:
         """Write the lines of a draft behind the last one, as safely as the place asks for.

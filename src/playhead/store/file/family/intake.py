@@ -23,12 +23,12 @@ class Intake(NamedTuple):
     uid: str = ""
 
 
-def taken_in(change: Change) -> Intake:
+def taken_in(change: Change, *, limit: int | None) -> Intake:
     """Return a change as the writer takes it. Raises InvalidInput, UnstorableValue."""
     kin = kin_of(change.tape)
     match change:
         case Append(entries=entries) | Reset(entries=entries, marks=_):
-            return Intake(change, kin, [body_of(entry) for entry in entries])
+            return Intake(change, kin, [body_of(entry, limit=limit) for entry in entries])
         case Fork() | Close():
             return Intake(change, kin, (), format_date(clock.now()), clock.new_uid())
     raise InvalidInput(f"A change is an Append, Reset, Fork or Close, not {change!r}.")

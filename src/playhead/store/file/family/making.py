@@ -9,6 +9,7 @@ from contextlib import suppress
 from playhead.entry.entry import TapeEntry
 from playhead.store.change import Append, Close, Fork, Reset
 from playhead.store.family import Kin, kin_of
+from playhead.store.file.blobs import settle
 from playhead.store.file.disk import write_whole
 from playhead.store.file.family.forking import fork
 from playhead.store.file.family.household import Household
@@ -33,6 +34,7 @@ def make(household: Household, works: Sequence[Intake], *, unless: tuple[str, st
     revision = Revision(household)
     stored = tuple(_made(revision, work) for work in works)
     sheets = [sheet for sheet in revision.sheets.values() if sheet.is_changed]
+    settle(household.place, (body for sheet in sheets for draft in (*sheet.pasts, sheet.draft) for body in draft.bodies))
     if len(sheets) == 1 and sheets[0].only_grows:
         household.tape(sheets[0].kin).append(sheets[0].draft)
     elif len(sheets) == 1 and sheets[0].is_new and not (sheets[0].pasts or sheets[0].ended):

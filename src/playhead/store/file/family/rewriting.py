@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from playhead.errors import InvalidInput
 from playhead.store.file.place import Place
 from playhead.store.file.record.header import Header, header_in
-from playhead.store.file.record.lines import Body, dump, marks
+from playhead.store.file.record.lines import Body, dump, marks, moved_in
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import loaded, read_tail
 
@@ -35,6 +35,6 @@ def rewritten(place: Place, stem: str, header: Header | None) -> Iterator[bytes]
                 yield raw + b"\n"
             else:
                 own = marks(batch=line.batch, anchor=line.anchor + shift, generation=line.generation, older=0, mark=line.mark)
-                yield dump(Body(kind=line.kind, payload=bytes(line.payload), meta=bytes(line.meta), date=line.date), id=line.id, marks=own)
+                yield dump(Body(kind=line.kind, payload=bytes(line.payload), meta=bytes(line.meta), date=line.date, moved=moved_in(line)), id=line.id, marks=own)
     finally:
         place.disk.close(fd)

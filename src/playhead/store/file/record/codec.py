@@ -11,6 +11,7 @@ from playhead.errors import StoreError
 from playhead.store.file.record.lines import Body, Line
 
 _OPENING = ord("{")
+_MOVED = "moved"
 
 
 class LineCodec(Protocol):
@@ -27,7 +28,8 @@ class LineCodec(Protocol):
 
 def encoded(body: Body, by: LineCodec) -> Body:
     """Return what a line says in the form that is written."""
-    return body._replace(payload=codec.encode(by.encode(body.payload)), meta=codec.encode(by.encode(body.meta)))
+    moved = None if body.moved is None else codec.encode(by.encode(b'{"%b":%b}' % (_MOVED.encode(), body.moved)))
+    return body._replace(payload=codec.encode(by.encode(body.payload)), meta=codec.encode(by.encode(body.meta)), moved=moved)
 
 
 def decoded(line: Line, by: LineCodec | None, *, path: str) -> Line:
@@ -39,11 +41,12 @@ def decoded(line: Line, by: LineCodec | None, *, path: str) -> Line:
         raise StoreError(f"Entry {line.id} of '{path}' was written {'with a' if by is None else 'without this'} codec; open the store with the one it was written with.", path=path)
     try:
         payload, meta = (by.decode(codec.decode(bytes(part))) for part in (line.payload, line.meta))
+        moved = None if line.moved is None else msgspec.Raw(codec.encode(codec.decode(by.decode(codec.decode(bytes(line.moved))))[_MOVED]))
     except Exception as exc:
         raise _unreadable(line, path, repr(exc)) from exc
     if payload[:1] != b"{" or meta[:1] != b"{":
         raise _unreadable(line, path, "it makes no JSON object of it")
-    return msgspec.structs.replace(line, payload=msgspec.Raw(payload), meta=msgspec.Raw(meta))
+    return msgspec.structs.replace(line, payload=msgspec.Raw(payload), meta=msgspec.Raw(meta), moved=moved)
 
 
 def _unreadable(line: Line, path: str, why: str) -> StoreError:

@@ -45,6 +45,11 @@ class Draft:
         return len(self._bodies)
 
     @property
+    def bodies(self) -> tuple[Body, ...]:
+        """What was added."""
+        return tuple(self._bodies)
+
+    @property
     def marks(self) -> list[tuple[int, int] | None]:
         """The marks of what was added."""
         return [body.mark for body in self._bodies]

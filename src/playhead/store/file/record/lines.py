@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from sys import intern
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
 
+from playhead import clock
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, TapeEntry
+from playhead.store.blobs import names_in
 from playhead.store.intake import meta_to_keep
+from playhead.store.parting import Load, Piece, Whole, joined, parted
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.replay import key_of
 
@@ -24,12 +28,13 @@ _HEX = frozenset(b"0123456789abcdef")
 _SURELY_MEANT = CHECKED_BY - 1
 
 
-class Line(msgspec.Struct, rename={"batch": "~b", "anchor": "~a", "generation": "~g", "older": "~o", "shared": "~s", "mark": "~m"}, frozen=True, gc=False):
+class Line(msgspec.Struct, rename={"batch": "~b", "anchor": "~a", "generation": "~g", "older": "~o", "shared": "~s", "mark": "~m", "moved": "~p"}, frozen=True, gc=False):
     """A line as it was written: the entry, its payload and meta still JSON, and the store's own marks.
 
     `batch` is (i, n) in the i-th line of a batch of n; `anchor` the place of the newest anchor before it; `generation` how often
     the tape was reset; `older` how many bytes at the front of the file another program wrote; `mark`, on a sidecar, where its main
-    tape ended then. Id 0 is the file's header, or the end of a branch; `shared` says there how many entries come before those of the file.
+    tape ended then; `moved` where the values of the payload belong that are kept as blobs. Id 0 is the file's header, or the end of a
+    branch; `shared` says there how many entries come before those of the file.
     """
 
     id: int
@@ -43,6 +48,7 @@ class Line(msgspec.Struct, rename={"batch": "~b", "anchor": "~a", "generation": 
     older: int = 0
     shared: int = 0
     mark: tuple[int, int] | None = None
+    moved: msgspec.Raw | None = None
 
     @property
     def reach(self) -> int:
@@ -52,6 +58,19 @@ class Line(msgspec.Struct, rename={"batch": "~b", "anchor": "~a", "generation": 
     def entry(self) -> TapeEntry:
         """Return the entry; its payload and meta are decoded when they are first read."""
         return TapeEntry.stored(id=self.id, kind=intern(self.kind), payload=bytes(self.payload), meta=bytes(self.meta), date=self.date)
+
+
+class PartedLine(Line, frozen=True, gc=False):
+    """A line of an entry whose payload is kept in parts; `load` returns those that are blobs, `path` is where the line stands."""
+
+    load: Load | None = None
+    path: str = ""
+
+    def entry(self) -> TapeEntry:
+        """Return the entry; its payload is put together when it is first read."""
+        body = bytes(self.payload) if self.moved is None else joined(bytes(self.payload), bytes(self.moved))
+        decode = codec.decode if self.load is None else Whole(self.load, f"entry {self.id} of '{self.path}'")
+        return TapeEntry.stored(id=self.id, kind=intern(self.kind), payload=body, meta=bytes(self.meta), date=self.date, decode=decode)
 
 
 class Names(NamedTuple):
@@ -66,7 +85,12 @@ class BadLine(ValueError):
 
 
 class Body(NamedTuple):
-    """What a line says, without its place on a tape."""
+    """What a line says, without its place on a tape.
+
+    `moved` says where the values of the payload belong that are kept as blobs, `pieces` are these and `whole` the payload with them,
+    where they are yet to be kept; `named` are the digests that stand in the line, `at` is when that
+    was asked for, where there are any.
+    """
 
     kind: str
     payload: bytes
@@ -74,22 +98,44 @@ class Body(NamedTuple):
     date: str
     key: str | None = None
     mark: tuple[int, int] | None = None
+    moved: bytes | None = None
+    pieces: tuple[Piece, ...] = ()
+    whole: bytes | None = None
+    named: frozenset[str] = frozenset()
+    at: datetime | None = None
 
     def stored(self, id: int) -> TapeEntry:
         """Return the entry as it stands on a tape."""
-        return TapeEntry.stored(id=id, kind=self.kind, payload=self.payload, meta=self.meta, date=self.date)
+        return TapeEntry.stored(id=id, kind=self.kind, payload=self.payload if self.whole is None else self.whole, meta=self.meta, date=self.date)
 
 
-def body_of(entry: TapeEntry) -> Body:
-    """Return what to write for an entry. Raises InvalidInput where its uid or its idempotency key is no text."""
-    meta = meta_to_keep(entry)
-    return Body(kind=entry.kind, payload=codec.encode(entry.payload), meta=codec.encode(meta), date=entry.date, key=key_of(entry))
+def body_of(entry: TapeEntry, *, limit: int | None = None) -> Body:
+    """Return what to write for an entry, in parts where its payload is over a limit. Raises InvalidInput where its uid or its idempotency key is no text."""
+    meta = codec.encode(meta_to_keep(entry))
+    payload = codec.encode(entry.payload)
+    body = Body(kind=entry.kind, payload=payload, meta=meta, date=entry.date, key=key_of(entry))
+    if limit is not None and len(payload) > limit:
+        parts = parted(entry.payload, limit=limit)
+        body = body._replace(payload=parts.payload, moved=parts.moved, pieces=parts.pieces, whole=payload)
+    named = names_in(body.payload) | names_in(meta) | names_in(body.moved or b"")
+    return body._replace(named=named, at=clock.now()) if named else body
+
+
+def put_together(line: Line, *, load: Load, path: str) -> PartedLine:
+    """Return a line whose payload is kept in parts as one that finds these."""
+    return PartedLine(**{name: getattr(line, name) for name in Line.__struct_fields__}, load=load, path=path)
+
+
+def moved_in(line: Line) -> bytes | None:
+    """Return where the values of a line's payload belong that are kept as blobs, None where it has them all."""
+    return None if line.moved is None else bytes(line.moved)
 
 
 def dump(body: Body, *, id: int, marks: bytes) -> bytes:
     """Return a line, newline included; `marks` are members that stand before the checksum."""
     kind, date = codec.encode(body.kind), body.date.encode()
-    said = b'{"id":%d,"kind":%b,"payload":%b,"meta":%b,"date":"%b"%b' % (id, kind, body.payload, body.meta, date, marks)
+    moved = b"" if body.moved is None else b',"~p":%b' % body.moved
+    said = b'{"id":%d,"kind":%b,"payload":%b,"meta":%b,"date":"%b"%b%b' % (id, kind, body.payload, body.meta, date, marks, moved)
     return b'%b,"~c":"%08x"}\n' % (said, crc32(said))
 
 
@@ -151,7 +197,7 @@ def _with_lone_surrogates(raw: bytes) -> Line:
     """Decode a line with half a surrogate pair in it, which the fast decoder refuses."""
     try:
         found = codec.decode(raw)
-        found["payload"], found["meta"] = (msgspec.Raw(codec.encode(found[name])) for name in ("payload", "meta"))
+        found |= {name: msgspec.Raw(codec.encode(found[name])) for name in ("payload", "meta", "~p") if name in found}
         members: dict[str, Any] = {_MEMBERS[name]: tuple(value) if name in ("~b", "~m") else value for name, value in found.items() if name in _MEMBERS}
         line = Line(**members)
     except (ValueError, KeyError, TypeError, RecursionError) as exc:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 
-from playhead.store.file.place import damaged
-from playhead.store.file.record.codec import LineCodec, decoded
-from playhead.store.file.record.lines import Line, is_anchor
+from playhead.store.file.blobs import get
+from playhead.store.file.place import Place, damaged
+from playhead.store.file.record.codec import decoded
+from playhead.store.file.record.lines import Line, is_anchor, put_together
 from playhead.store.file.record.older import OlderPart, read_older
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import Tail, loaded, tail_behind, tail_of_older
@@ -28,11 +29,11 @@ class Recording:
     `shared` is how many entries come before those of the file. Raises StoreDamaged, with the place, at what is not as it was written.
     """
 
-    def __init__(self, file: Snapshot, tail: Tail, *, codec: LineCodec | None, shared: int = 0) -> None:
+    def __init__(self, file: Snapshot, tail: Tail, *, place: Place, shared: int = 0) -> None:
         self.file = file
         self.tail = tail
         self.shared = shared
-        self._codec = codec
+        self._place = place
         self._last_anchor: Found | None = None
 
     @cached_property
@@ -119,7 +120,7 @@ class Recording:
             offset = self._place_of(id + 1)
             place, raw = next(self.file.backwards(offset))
             tail = tail_behind(self._read(place, raw, None), place, end=offset)._replace(size=offset)
-        return Recording(self.file, tail, codec=self._codec, shared=self.shared)
+        return Recording(self.file, tail, place=self._place, shared=self.shared)
 
     @cached_property
     def _first_checked(self) -> int:
@@ -134,7 +135,10 @@ class Recording:
             raise damaged(self.file.path, offset, f"entry {expected} should stand there, not {line.id}")
         if line.generation != self.tail.generation or line.older != self.tail.older or line.id > self.tail.id:
             raise damaged(self.file.path, offset, "a line of another file stands there")
-        return decoded(line, self._codec, path=self.file.path) if line.id else line
+        if not line.id:
+            return line
+        line = decoded(line, self._place.codec, path=self.file.path)
+        return line if line.moved is None else put_together(line, load=partial(get, self._place), path=self.file.path)
 
     def _older_between(self, first: int, last: int) -> list[Found]:
         ids = self.older.ids

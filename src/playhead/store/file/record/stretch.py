@@ -45,7 +45,7 @@ class Stretch:
             return self.recording
         file = self.recording.file
         file = Snapshot(disk=file.disk, fd=file.fd, path=file.path, size=file.disk.state_of(file.fd).st_size)
-        return Recording(file, read_tail(file), codec=self._place.codec, shared=self.recording.shared)
+        return Recording(file, read_tail(file), place=self._place, shared=self.recording.shared)
 
 
 @contextmanager
@@ -114,13 +114,13 @@ class Shown:
     def stretch(self, place: Place, stem: str) -> Stretch:
         """Return it to be read."""
         shared = self.header.shared if self.header is not None else 0
-        return Stretch(place, stem, Recording(self.file, self.tail, codec=place.codec, shared=shared), self.header)
+        return Stretch(place, stem, Recording(self.file, self.tail, place=place, shared=shared), self.header)
 
 
 def empty(place: Place, stem: str, header: Header | None = None) -> Stretch:
     """Return what there is of a file that is not begun."""
     tail = Tail() if header is None else Tail(id=header.shared, generation=header.generation)
-    return Stretch(place, stem, Recording(Snapshot(disk=place.disk, fd=-1, path=place.path(stem), size=0), tail, codec=place.codec, shared=tail.id), header)
+    return Stretch(place, stem, Recording(Snapshot(disk=place.disk, fd=-1, path=place.path(stem), size=0), tail, place=place, shared=tail.id), header)
 
 
 def header_at(place: Place, stem: str) -> Header | None:
@@ -149,7 +149,7 @@ def header_of(file: Snapshot) -> Header | None:
 def _stretch(place: Place, stem: str, file: Snapshot, tail: Tail, *, is_cut: bool = False) -> Stretch:
     header = header_of(file) if is_member(stem) and not tail.older else None
     shared = header.shared if header is not None else 0
-    return Stretch(place, stem, Recording(file, tail, codec=place.codec, shared=shared), header, is_cut=is_cut)
+    return Stretch(place, stem, Recording(file, tail, place=place, shared=shared), header, is_cut=is_cut)
 
 
 def _up_to(place: Place, stem: str, file: Snapshot, origin: Origin) -> Stretch | None:

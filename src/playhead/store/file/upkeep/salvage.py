@@ -23,7 +23,7 @@ from playhead.store.file.members import FAMILY, HIDDEN, generation_kept, is_memb
 from playhead.store.file.names import SUFFIX
 from playhead.store.file.place import Place
 from playhead.store.file.record.header import dump_end
-from playhead.store.file.record.lines import BadLine, Body, Line, dump, is_anchor, is_checked, load, marks
+from playhead.store.file.record.lines import BadLine, Body, Line, dump, is_anchor, is_checked, load, marks, moved_in
 from playhead.store.file.record.older import read_older
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import is_end, is_finished
@@ -228,7 +228,7 @@ def _bodies(file: Snapshot, frame: _Frame) -> Iterator[tuple[int, Body, int | No
         elif not is_end(found.line, found.offset):
             line = found.line
             date, mark = line.date, line.mark if line.id else mark
-            yield line.id, Body(kind=line.kind, payload=bytes(line.payload), meta=bytes(line.meta), date=date, mark=line.mark), line.anchor
+            yield line.id, Body(kind=line.kind, payload=bytes(line.payload), meta=bytes(line.meta), date=date, mark=line.mark, moved=moved_in(line)), line.anchor
 
 
 def _mark_of(loss: Loss, date: str) -> Body:

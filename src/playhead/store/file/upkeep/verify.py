@@ -15,6 +15,8 @@ from playhead.store.file.family.ledger import CURSORS, LEASES, Ledger
 from playhead.store.file.members import FAMILY, HIDDEN, MemberFile, family_directory, generation_kept, is_member, member_in
 from playhead.store.file.names import SUFFIX, is_cut, stem_of, tape_of
 from playhead.store.file.place import Place
+from playhead.store.file.record.codec import decoded
+from playhead.store.file.record.lines import Line
 from playhead.store.file.record.recording import Recording
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.stretch import header_at
@@ -23,6 +25,7 @@ from playhead.store.file.upkeep.index_check import check_index
 from playhead.store.file.upkeep.kin_check import KinCheck, Member
 from playhead.store.file.upkeep.line_check import LineCheck
 from playhead.store.flaws import Flaws, VerifyReport
+from playhead.store.parting import apart, joined
 
 MOST_OPEN = 200
 """How many files of a family are opened at once; where there are more, nobody writes until all are proved."""
@@ -160,14 +163,22 @@ class _Proof:
             return
         kin = self._kin(found)
         is_sidecar = found.member is not None and found.member.sidecar is not None
-        facts = LineCheck(file, tape=kin.name, is_marked=is_sidecar, flaws=self._flaws).run()
+        facts = LineCheck(file, tape=kin.name, is_marked=is_sidecar, flaws=self._flaws, parts=self._parts).run()
         if facts.header is not None and is_member(found.stem):
             kin = facts.header.kin._replace(root=self._root)
         member = Member(stem=found.stem, name=found.member, kin=kin, kept=found.generation, facts=facts)
         self._members.append(member)
         if not facts.is_damaged and facts.tail.begun:
-            recording = Recording(file, facts.tail, codec=self._place.codec, shared=facts.shared)
+            recording = Recording(file, facts.tail, place=self._place, shared=facts.shared)
             check_index(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
+
+    def _parts(self, line: Line) -> Iterator[str]:
+        """Yield which parts of an entry are missing; what a codec wrote can only be told with it."""
+        with suppress(StoreError, ValueError):
+            moved = decoded(line, self._place.codec, path="").moved
+            for digest in () if moved is None else apart(joined(b"{}", bytes(moved)))[1]:
+                if not blobs.is_kept(self._place, digest):
+                    yield digest
 
     def _kin(self, found: _Found) -> Kin:
         """Return whose a file is, as its name says; its header says it again."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.store.flaws import Flaws
+from playhead.store.parting import apart, is_parted
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import LAST_SEQ, cell, eid, is_sealed, text, uid_cell
 from playhead.store.sqlite.tails import LONG_AGO
@@ -25,13 +27,14 @@ _SEALED = 6
 class EntryCheck:
     """Proves the own entries of one tape number, in the order of their ids.
 
-    `before` is the id they stand behind, `is_marked` whether they are a sidecar's, `lowest` the mark of the one they stand behind.
+    `has_blob` tells whether there is a blob; `before` is the id they stand behind, `is_marked` whether they are a sidecar's, `lowest` the mark of the one they stand behind.
     """
 
     tape: str
     before: int
     is_marked: bool
     flaws: Flaws
+    has_blob: Callable[[str], bool]
     lowest: int = 0
     peak: int = LONG_AGO
     seen: int = 0
@@ -47,11 +50,19 @@ class EntryCheck:
         self.seen += 1
         if is_sealed(row[:_SEALED]):
             faults = list(_column_faults(row))
+            self._check_parts(row[5], id)
         else:
             self.flaws.entry("it is not as it was written", tape=self.tape, id=id)
             faults = []
         for what in (*faults, *self._peak_faults(row[2], row[6]), *self._mark_faults(row[10])):
             self.flaws.entry(what, tape=self.tape, id=id, severity="fault")
+
+    def _check_parts(self, body: bytes, id: int) -> None:
+        """Take note of the values of a payload that are kept as blobs which are not there; whether those there are right is looked at with the blobs."""
+        with suppress(ValueError, RecursionError):
+            for digest in apart(body)[1] if is_parted(body) else ():
+                if not self.has_blob(digest):
+                    self.flaws.entry(f"a part of it is kept as the blob {digest}, which is missing", tape=self.tape, id=id)
 
     def gone(self, last: int) -> None:
         """Take note that the next entries up to one are missing."""
@@ -87,7 +98,7 @@ def _column_faults(row: Full) -> Iterator[str]:
     """Yield what is wrong with the columns beside what an entry says; its digest covers only that."""
     _, kind, _, _, meta, body, _, uid, key, anchor, _, enc, search = row
     try:
-        said, payload = codec.decode(meta), codec.decode(body)
+        said, (payload, _) = codec.decode(meta), apart(body)
     except (ValueError, RecursionError) as exc:
         yield f"its meta or payload is no JSON ({exc})"
         return

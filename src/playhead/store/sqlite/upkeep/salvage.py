@@ -15,6 +15,7 @@ from playhead.store.connection import Place, migrate
 from playhead.store.drafts import discard_database, draft_of, take_name
 from playhead.store.failures import typed
 from playhead.store.loss import Loss, SalvageReport
+from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import SEQ_BITS, cell, is_sealed, text, uid_cell
 from playhead.store.sqlite import blobs
@@ -111,7 +112,7 @@ def _row(record: Record) -> tuple[Any, ...] | None:
     if not is_sealed((record.rowid or 0, kind, ts, digest, meta, body)):
         return None
     try:
-        said, payload = codec.decode(meta), codec.decode(body)
+        said, (payload, _) = codec.decode(meta), apart(body)
         uid, key, name = said["uid"], said.get(IDEMPOTENCY_KEY), payload.get("name")
         anchor = None if text(kind) != ANCHOR else cell(name) if isinstance(name, str) else ""
         filed = uid_cell(uid), cell(key) if isinstance(key, str) and key else None, anchor

@@ -118,7 +118,7 @@ class _Proof:
         if row.state != IN_USE and not found.is_read(row.tape_no):
             return 0
         name, is_marked = found.called(row.tape_no), found.is_marked(row.tape_no)
-        check = EntryCheck(tape=name, before=row.before, is_marked=is_marked, flaws=self._flaws, lowest=self._lowest_mark(row))
+        check = EntryCheck(tape=name, before=row.before, is_marked=is_marked, flaws=self._flaws, has_blob=partial(blobs.is_kept, self._connection), lowest=self._lowest_mark(row))
         try:
             for entry in rows(self._connection, row.tape_no):
                 check.check(entry)
