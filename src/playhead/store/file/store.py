@@ -46,6 +46,8 @@ from playhead.store.lease import granted
 from playhead.store.names import checked_name
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked import unindexed
+from playhead.store.ranked.hit import Hit
 from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
@@ -182,6 +184,10 @@ class FileTapeStore:
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""
         return await self._ask(query.tape, partial(reader.count, query=query))
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
+        return await self._ask(query.tape, lambda lineage: unindexed.search([line.entry() for _, line in lineage.forwards(1, lineage.tail.id)], query, text, smoothed=smoothed))
 
     async def branch(self, name: str) -> BranchRecord | None:
         """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""

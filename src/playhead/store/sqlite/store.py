@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,9 +19,10 @@ from anyio import to_thread
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.errors import InvalidInput, ReadOnly, StoreError, StoreUnavailable
 from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
+from playhead.store.concordance.library import Library
 from playhead.store.connection import Durability, Network, Place
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
@@ -28,11 +30,14 @@ from playhead.store.names import checked_name
 from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
 from playhead.store.sqlite import blobs, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.branching import collect
+from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
 from playhead.store.sqlite.renaming import rename
+from playhead.store.sqlite.searching import PATIENCE, Behind, Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.work import Act, Work, appended, changed
 from playhead.store.sqlite.writer import Writer
@@ -73,6 +78,8 @@ class SQLiteTapeStore:
         self._writing = Lane(lambda queue: Writer(place, health=health, database=database).serve(queue), size=1, name="playhead writer")
         self._reading = Lane(partial(_read, place, Watched if read_only else partial(Shared, health=health, database=database)), size=_READERS, name="playhead reader")
         self._turns = Turns(f"{os.path.realpath(place.path)}.locks")
+        self._indexes = True
+        self._library = Library()
         self._closed = False
         finalize(self, _let_go, self._writing, self._reading)
 
@@ -192,6 +199,19 @@ class SQLiteTapeStore:
     async def find(self, tape: str, *, keys: Sequence[str] = (), uids: Sequence[str] = ()) -> Mapping[str, TapeEntry]:
         """Return, by idempotency key and by uid, those entries of the tape that have one of these."""
         return await self._read(partial(reader.find, tape=checked_name(tape), keys=tuple(keys), uids=tuple(uids)))
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
+        checked_name(query.tape)
+        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=self._indexes, patience=PATIENCE if self._indexes and not self._read_only else None)
+        found = await self._read(search)
+        while isinstance(found, Behind):
+            with suppress(StoreError):
+                work = CatchUp(found.tape_nos, found.is_spoilt)
+                while await self._writing.run(work):
+                    work = CatchUp(found.tape_nos)
+            found = await self._read(replace(search, patience=None))
+        return found
 
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""

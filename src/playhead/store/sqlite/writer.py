@@ -7,14 +7,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
+from time import monotonic
 
 from playhead.errors import InvalidInput, PlayheadError, StoreError
+from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.connection import Place, connect, disconnect
 from playhead.store.failures import typed
 from playhead.store.health import Health
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
+from playhead.store.sqlite.indexing import CatchUp, Indexing
 from playhead.store.sqlite.tapes import Tapes
 from playhead.store.sqlite.work import Act, Work, Writing
 from playhead.store.statements import statements
@@ -24,6 +27,7 @@ GROUP = 512
 
 _LOG_LIMIT = 8 * 1024 * 1024
 _LOG_PER_COMMIT = 2 * 4096
+_MOMENT = 0.03
 _SURELY_UNDONE = (
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_FULL,
@@ -38,8 +42,9 @@ _SURELY_UNDONE = (
 class Writer:
     """Does the writing jobs of a queue, each as if alone, many in one transaction."""
 
-    def __init__(self, place: Place, *, health: Health, database: OpenFile) -> None:
+    def __init__(self, place: Place, *, health: Health, database: OpenFile, indexes: bool = True) -> None:
         self._place = place
+        self._indexes = indexes
         self._health = health
         self._database = database
         self._lock = place.lock()
@@ -49,15 +54,20 @@ class Writer:
         self._connection: sqlite3.Connection | None = None
         self._presence: Presence
         self._tapes: Tapes
+        self._indexing: Indexing | None = None
+        self._spare = Spare()
         self._execute: Callable[..., sqlite3.Cursor]
 
     def serve(self, queue: Queue) -> None:
         """Do the jobs until the queue ends, then close the file."""
         try:
-            for jobs in queue.groups(GROUP):
-                self._do([job for job in jobs if _prepared(job)])
+            for jobs in queue.groups(GROUP, patience=self._patience):
+                started = monotonic()
+                self._do([job for job in jobs if _prepared(job) and not self._is_aside(job)])
                 deliver(jobs)
+                self._note(jobs, seconds=monotonic() - started)
                 self._tidy(queue)
+                self._index(queue, is_pause=not jobs)
         finally:
             disconnect(self._connection, lock=self._lock)
 
@@ -89,6 +99,8 @@ class Writer:
         self._presence = Presence(self._place.path, database=self._database)
         self._execute = self._connection.execute
         self._tapes = Tapes(self._connection)
+        if self._indexes:
+            self._indexing = Indexing(self._connection, self._tapes.tails, lock=self._lock, synchronous=f"sync_{self._place.durability}")
         with suppress(OSError):
             self._unemptied = Path(f"{self._place.path}-wal").stat().st_size
 
@@ -190,6 +202,54 @@ class Writer:
             if exc.sqlite_errorcode & 0xFF not in _SURELY_UNDONE:
                 self._health.doubt = f"The disk failed under the store '{self._place.path}' ({exc})"
             return False
+
+    def _patience(self) -> float | None:
+        """Return after how many seconds without work what nobody waits for is done; None where there is none."""
+        return None if self._indexing is None or self._indexing.is_idle else PATIENCE
+
+    def _is_aside(self, job: Job) -> bool:
+        """Do a job that makes volumes of what grew, for a moment; its result is whether there is more to do. False where it is another job."""
+        if not isinstance(job.work, CatchUp):
+            return False
+        try:
+            self._health.check()
+            if self._connection is None:
+                self._open()
+            job.result = self._made(job.work)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
+            self._undo()
+            self._fail([job], exc)
+        return True
+
+    def _made(self, work: CatchUp) -> bool:
+        indexing, until = self._indexing, monotonic() + _MOMENT
+        if indexing is None:
+            return False
+        indexing.want(work)
+        while indexing.is_wanted and monotonic() < until:
+            indexing.step()
+        return indexing.is_wanted
+
+    def _note(self, jobs: list[Job], *, seconds: float) -> None:
+        """Take note of what grew."""
+        if self._indexing is None:
+            return
+        steps = [step for job in jobs if isinstance(job.work, Work) and job.error is None for step in job.work.steps if isinstance(step, Writing)]
+        for step in steps:
+            self._indexing.grew(step.tape)
+        self._spare.wrote(sum(len(step.rows) for step in steps), seconds=seconds)
+
+    def _index(self, queue: Queue, *, is_pause: bool) -> None:
+        """Make volumes of what grew, where there is time."""
+        if self._indexing is None or self._indexing.is_idle or self._health.doubt is not None:
+            return
+        try:
+            if is_pause:
+                self._spare.pause(self._indexing.step, goes_on=lambda: not len(queue))
+            else:
+                self._spare.share(self._indexing.step)
+        except (StoreError, sqlite3.Error):
+            self._undo()
 
     def _empty_log(self) -> bool:
         self._execute(self._sql["checkpoint"]).fetchall()
