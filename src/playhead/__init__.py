@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from playhead.fold.extracting.extractive import ExtractiveSummarizer, extract
     from playhead.fold.forest import Cut, Forest, Outcome, Pin
     from playhead.fold.ledger.memory import FoldMemory
-    from playhead.fold.ledger.search import Hit, Placed
+    from playhead.fold.ledger.search import Placed, SummaryHit
     from playhead.fold.node import Node
     from playhead.fold.resolvers.by_phase import ByPhase
     from playhead.fold.resolvers.flat_profile import FlatProfile
@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from playhead.store.memory.store import InMemoryTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
+    from playhead.store.ranked.hit import Hit
     from playhead.store.sqlite.store import SQLiteTapeStore
     from playhead.store.upkeep import backup, salvage, verify
     from playhead.store.urls import open_store
@@ -159,7 +160,7 @@ __all__ = [
     "PlayheadError", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta",
     "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream",
     "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step",
-    "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryNotFound",
+    "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound",
     "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "Text",
     "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
     "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt",
@@ -215,7 +216,7 @@ _HOMES = {
     "playhead.fold.resolvers.highest": "Highest",
     "playhead.fold.resolvers.oldest_first": "OldestFirst",
     "playhead.fold.resolvers.protocol": "Item Produce Resolver Solution Step",
-    "playhead.fold.ledger.search": "Hit Placed",
+    "playhead.fold.ledger.search": "Placed SummaryHit",
     "playhead.fold.writing.summarizer": "Summarizer",
     "playhead.fold.ticker": "Ticked",
     "playhead.importers.driver": "import_file",
@@ -252,6 +253,7 @@ _HOMES = {
     "playhead.store.memory.store": "InMemoryTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
+    "playhead.store.ranked.hit": "Hit",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
     "playhead.store.upkeep": "backup salvage verify",
     "playhead.store.urls": "open_store",

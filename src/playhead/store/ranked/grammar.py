@@ -12,7 +12,8 @@ _CONJUNCTIONS = "and or but nor so if because as than then while until although 
 _QUANTITIES = "any some all both each few more most other another only own same very too also just not no"
 _CUT_OFF = "ain aren couldn didn doesn don hadn hasn haven isn mustn shan shouldn wasn weren won wouldn ll ve re"
 
-GRAMMAR = frozenset(" ".join((_ARTICLES, _PRONOUNS, _POINTERS, _QUESTIONS, _AUXILIARIES, _PREPOSITIONS, _CONJUNCTIONS, _QUANTITIES, _CUT_OFF)).split())
+_CLASSES = (_ARTICLES, _PRONOUNS, _POINTERS, _QUESTIONS, _AUXILIARIES, _PREPOSITIONS, _CONJUNCTIONS, _QUANTITIES, _CUT_OFF)
+GRAMMAR = frozenset(word for words in _CLASSES for word in words.split())
 """Words that a query leaves out where it has others, in small letters."""
 
 

@@ -77,8 +77,8 @@ class SearchIndex(Protocol):
 
 
 class Stretch(NamedTuple):
-    """A range of ids of a view, both ends included, and the index of the part where they stand; never empty."""
+    """A range of ids of a view, both ends included, and the part where they stand; never empty."""
 
-    index: SearchIndex
+    part: SearchIndex
     first: int
     last: int

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from playhead.store.ranked.grammar import is_grammar
 from playhead.store.ranked.stemming import stem
@@ -28,7 +29,12 @@ _OPAQUE = re.compile(rf"[A-Za-z0-9+/=_-]{{{OPAQUE},}}")
 _AFTER_APOSTROPHE = re.compile(r"(?<=[A-Za-z])['’][A-Za-z](?![A-Za-z0-9])")
 _CAMEL = re.compile(r"[a-z][A-Z]").search
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_DENSE = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u3096\u3099-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3005-\u3007\u3041-\u3096\u3099\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # Japanese
+    "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"  # Korean
+    "\u3100-\u312f\u31a0-\u31bf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese
+)
 _DENSE_RUNS = re.compile(f"([{_DENSE}]+)")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _FIRST_MARK, _LAST_MARK = 0x0300, 0x1FFFF
@@ -56,6 +62,12 @@ def asked(text: str) -> list[str]:
     words = _words(text)
     telling = [word for word in words if not is_grammar(word)]
     return list(dict.fromkeys(term for word in telling or words for term in _asked(word)))
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a text begin and end."""
+    pattern = _PLAIN if text.isascii() else _word_pattern()
+    return (found.span() for found in pattern.finditer(text))
 
 
 def _asked(word: str) -> Iterator[str]:
@@ -96,7 +108,7 @@ def _folded(word: str) -> str:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    return map("".join, zip(run, run[1:], strict=False))
+    return map("".join, pairwise(run))
 
 
 @lru_cache(maxsize=1)

@@ -60,7 +60,7 @@ class View:
 
     def vocabulary(self, initial: str, shortest: int, longest: int) -> set[str]:
         """Return the terms that begin with a letter and have so many letters; some may stand nowhere in the view."""
-        return {term for index in dict.fromkeys(stretch.index for stretch in self._stretches) for term in index.vocabulary(initial, shortest, longest)}
+        return {term for index in dict.fromkeys(stretch.part for stretch in self._stretches) for term in index.vocabulary(initial, shortest, longest)}
 
     def _clipped(self) -> Iterator[Stretch]:
         for index, first, last in self._stretches:

@@ -39,10 +39,10 @@ class Words:
         return self.before + len(self._documents)
 
     def add(self, entry: TapeEntry) -> None:
-        """Take in the entry that has the next id."""
+        """Take in an entry under the next id."""
         document, counts = read(entry)
         place = len(self._documents)
-        self._documents.append(document)
+        self._documents.append(document._replace(id=self.end + 1))
         self._lengths.append(self._lengths[-1] + length_of(document.length))
         for term, count in counts.items():
             postings = self._postings.get(term)
@@ -53,6 +53,10 @@ class Words:
             postings.counts.append(count)
             postings.lengths.append(document.length)
 
+    def terms(self) -> Iterator[str]:
+        """Return all terms, in no order."""
+        return iter(self._postings)
+
     def totals(self, first: int, last: int) -> Totals:
         """Return how much a range holds."""
         low, high = self._places(first, last)
@@ -62,7 +66,7 @@ class Words:
         """Return for each term how many entries of a range hold it."""
         return {term: stop - start for term in terms for start, stop in (self._part(term, first, last),)}
 
-    def postings(self, term: str, first: int, last: int, *, near: Sequence[int] | None = None) -> Iterator[Run]:  # noqa: ARG002 - everything is at hand
+    def postings(self, term: str, first: int, last: int, *, near: Sequence[int] | None = None) -> Iterator[Run]:
         """Yield the entries of a range that hold a term."""
         start, stop = self._part(term, first, last)
         if start < stop:
