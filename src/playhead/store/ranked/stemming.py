@@ -34,12 +34,12 @@ def _singular(word: str) -> str:
 
 
 def _without_suffix(word: str) -> str:
+    if word.endswith(("ied", "eed")):
+        return word if len(word) <= SHORTEST else f"{word[:-3]}y" if word.endswith("ied") else word[:-1]
     for suffix in ("ingly", "edly", "ing", "ed", "ly"):
         rest = word[: -len(suffix)]
         if word.endswith(suffix) and len(rest) > 2 and _HAS_VOWEL(rest):
             return rest[:-1] if suffix != "ly" and rest[-1] == rest[-2] and rest[-1] in _DOUBLED else rest
-    if word.endswith("ied") and len(word) > SHORTEST:
-        return f"{word[:-3]}y"
     return word
 
 
