@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.binding import bound_at_once
@@ -47,17 +47,29 @@ class Part(Generic[Name]):
     source: Source
 
 
-def answered(parts: Sequence[Part[Any]], question: Question, library: Library) -> list[Ranked]:
-    """Return the entries of some parts that are most about a text. Raises SpoiltVolume, and what the reading of entries raises."""
-    words: list[tuple[Part[Any], Words]] = []
+def answered(parts: Iterable[Part[Any]], question: Question, library: Library) -> list[Ranked]:
+    """Return the entries of some parts, which come in any order, that are most about a text; each is read before the next is asked for.
+
+    Raises SpoiltVolume, and what the reading of entries raises.
+    """
+    words: list[_Taken] = []
     try:
-        return answer([stretch for part in parts for stretch in _stretches(part, library, words)], question)
+        stretches = [stretch for part in parts for stretch in _stretches(part, library, words)]
+        return answer(sorted(stretches, key=_first), question)
     finally:
-        for part, taken in words:
-            library.put_words((part.name, taken.before), taken, mark=part.source.mark(taken.end))
+        for taken in words:
+            library.put_words(taken.name, taken.words, mark=taken.mark)
 
 
-def _stretches(part: Part[Any], library: Library, words: list[tuple[Part[Any], Words]]) -> Iterator[Stretch]:
+class _Taken(NamedTuple):
+    """Words that others may use again after a search."""
+
+    name: Hashable
+    words: Words
+    mark: bytes
+
+
+def _stretches(part: Part[Any], library: Library, words: list[_Taken]) -> Iterator[Stretch]:
     reach = part.reach
     if reach >= part.first:
         yield Stretch(Chain([open() for open in part.volumes]), part.first, min(reach, part.last))
@@ -65,12 +77,17 @@ def _stretches(part: Part[Any], library: Library, words: list[tuple[Part[Any], W
         yield Stretch(Chain([bound_at_once(_read(Words(before=reach), part, reach + _AT_ONCE))]), reach + 1, reach + _AT_ONCE)
         reach += _AT_ONCE
     if reach < part.last:
-        taken = library.take_words((part.name, reach), mark_of=part.source.mark) or Words(before=reach)
-        words.append((part, taken))
-        yield Stretch(_read(taken, part, part.last), reach + 1, part.last)
+        name = part.name, reach
+        taken = _read(library.take_words(name, mark_of=part.source.mark) or Words(before=reach), part, part.last)
+        words.append(_Taken(name, taken, part.source.mark(taken.end)))
+        yield Stretch(taken, reach + 1, part.last)
 
 
 def _read(words: Words, part: Part[Any], last: int) -> Words:
     for entry in part.source.entries(words.end + 1, last) if words.end < last else ():
         words.add(entry)
     return words
+
+
+def _first(stretch: Stretch) -> int:
+    return stretch.first

@@ -27,19 +27,12 @@ class Spare:
         self._entries += entries
         self._written += seconds
 
-    def pause(self, step: Callable[[], bool], *, goes_on: Callable[[], bool]) -> None:
-        """Do steps for as long as the pause goes on; `step` returns whether there is more to do."""
-        while goes_on():
-            if not step():
-                self._entries = 0
-                return
-
-    def share(self, step: Callable[[], bool]) -> None:
-        """Do as many steps as there is time for beside the writing."""
-        if self._entries < BEHIND:
+    def use(self, step: Callable[[], bool], *, is_pause: bool, goes_on: Callable[[], bool]) -> None:
+        """Do steps while that may go on: in a pause all, else as many as there is time for beside the writing. A step returns whether there is more to do."""
+        if not is_pause and self._entries < BEHIND:
             self._written = self._spent = 0.0
             return
-        while self._spent < self._written * _SHARE:
+        while goes_on() and (is_pause or self._spent < self._written * _SHARE):
             started = monotonic()
             if not step():
                 self._entries = 0

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from playhead.errors import StoreError
+from playhead.store.concordance.backlog import LEAST, Backlog, Steps
 from playhead.store.concordance.binding import bound, merged
 from playhead.store.concordance.chain import MOST_BYTES, due
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.concordance.volume import MOST_IDS
 from playhead.store.lock import FileLock
+from playhead.store.presence import Presence
 from playhead.store.ranked.tokens import RULES
 from playhead.store.ranked.words import Words
 from playhead.store.row import LAST_SEQ, RawRow, eid, entry_of
@@ -22,13 +24,8 @@ from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.volumes import Kept
 from playhead.store.statements import statements
 
-LEAST = 512
-"""How many entries that are in no volume are worth one."""
-
 _REMOVED = 4
 _AT_ONCE = 32
-
-Steps = Generator[None, None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,68 +37,43 @@ class CatchUp:
 
 
 class Indexing:
-    """Makes volumes of the tapes that grew, and one of several. Where that fails for a tape it is left to the searches, which need no volume."""
+    """Makes volumes of the tapes that grew, and one of several. Where that fails for a tape it is left to the searches, which need no volume.
 
-    def __init__(self, connection: sqlite3.Connection, tails: Tails, *, lock: FileLock, synchronous: str) -> None:
+    `backlog` is what is left to do, `written` how many bytes were written.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, tails: Tails, *, presence: Presence, lock: FileLock, synchronous: str) -> None:
+        self.written = 0
         self._connection = connection
         self._execute = connection.execute
         self._tails = tails
+        self._presence = presence
         self._lock = lock
         self._synchronous = synchronous
         self._library = Library()
-        self._grown: dict[str, None] = {}
-        self._wanted: dict[int, None] = {}
-        self._steps: Steps | None = None
+        self.backlog = Backlog(self._steps)
 
-    def grew(self, tape: str) -> None:
-        """Take note that a tape was written to."""
-        self._grown[tape] = None
-
-    def want(self, asked: CatchUp) -> None:
-        """Take note that volumes of some tape numbers are to be made now. Raises StoreError, sqlite3.Error where the spoilt ones cannot be removed."""
+    def hurry(self, asked: CatchUp) -> bool:
+        """Make volumes for a moment, and return whether there are more to make. Raises StoreError, sqlite3.Error."""
         if asked.is_spoilt:
             self._forget(asked.tape_nos)
-        self._wanted = dict.fromkeys(asked.tape_nos) | self._wanted
+        return self.backlog.hurry(asked.tape_nos)
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether there is something left to be made now."""
-        return bool(self._wanted)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is left to be made."""
-        return self._steps is None and not self._grown and not self._wanted
-
-    def step(self) -> bool:
-        """Do some milliseconds' worth of what is left, and return whether there is more. Raises StoreError, sqlite3.Error; what was being done is then given up."""
-        steps = self._all() if self._steps is None else self._steps
-        self._steps = None
-        with suppress(StopIteration):
-            next(steps)
-            self._steps = steps
-        return not self.is_idle
-
-    def _all(self) -> Steps:
-        while self._wanted or self._grown:
-            if self._wanted:
-                tape_no = next(iter(self._wanted))
-                try:
-                    yield from self._attempted(tape_no)
-                finally:
-                    self._wanted.pop(tape_no, None)
-                continue
-            tape = next(iter(self._grown))
-            del self._grown[tape]
-            tail = self._tails.tail(tape)
-            if tail is not None and tail.seq - tail.before >= LEAST:
-                yield from self._attempted(tail.tape_no)
+    def _steps(self, name: Hashable) -> Steps:
+        """Make volumes of a tape number, or of the tape of a name where enough stands on it."""
+        if isinstance(name, int):
+            yield from self._attempted(name)
+            return
+        tail = self._tails.tail(str(name))
+        if tail is not None and tail.seq - tail.before >= LEAST:
+            yield from self._attempted(tail.tape_no)
 
     def _attempted(self, tape_no: int) -> Steps:
         try:
             yield from self._caught_up(tape_no)
         except SpoiltVolume:
             self._forget((tape_no,))
+            yield from self._caught_up(tape_no)
 
     def _caught_up(self, tape_no: int) -> Steps:
         """Make volumes of a tape number for as long as there is enough for one, or are enough to be one."""
@@ -149,6 +121,7 @@ class Indexing:
                 stale = self._execute(statements("search")["strays"], (tape_no, RULES, reach)).fetchall()
                 volumes.forget(self._execute, [number for (number,) in stale])
                 volumes.keep(self._connection, tape_no, raw, first=reach + 1, last=last)
+                self.written += len(raw)
 
     def _replace(self, tape_no: int, together: Sequence[Kept], raw: bytes) -> None:
         """Keep a volume in place of those that were merged, unless others did meanwhile."""
@@ -156,6 +129,7 @@ class Indexing:
             if set(together) <= set(volumes.kept(self._execute, tape_no, before=together[0].first - 1)):
                 volumes.forget(self._execute, [row.volume_no for row in together])
                 volumes.keep(self._connection, tape_no, raw, first=together[0].first, last=together[-1].last)
+                self.written += len(raw)
 
     def _is_there(self, tape_no: int) -> bool:
         _, state = self._execute(statements("search")["part"], (tape_no,)).fetchone() or (0, _REMOVED)
@@ -170,6 +144,7 @@ class Indexing:
         """Write inside the block, in one transaction that does not wait for the disk: what is lost with the power is made anew."""
         sql = statements("write")
         with self._lock:
+            self._presence.check()
             self._execute(statements("connection")["sync_process"])
             try:
                 self._execute(sql["begin"])

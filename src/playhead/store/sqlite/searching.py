@@ -63,7 +63,9 @@ class Search:
             return Behind(tuple(part.name for part in parts))
         try:
             found = answered(parts, question, self.library)
-        except SpoiltVolume:
+        except (SpoiltVolume, sqlite3.DatabaseError):
+            if not self.uses_volumes:
+                raise
             if self.patience is not None:
                 return Behind(tuple(part.name for part in parts), is_spoilt=True)
             return replace(self, uses_volumes=False)(connection)

@@ -23,7 +23,7 @@ from playhead.errors import InvalidInput, ReadOnly, StoreError, StoreUnavailable
 from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.concordance.library import Library
-from playhead.store.connection import Durability, Network, Place
+from playhead.store.connection import Durability, Network, Place, SearchBy
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
@@ -54,6 +54,8 @@ class SQLiteTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process.
     `timeout` is how many seconds it waits for other processes before StoreBusy. Works under asyncio and trio, in
     any number of tasks and threads, with any number of stores on one file; a fork of the process may go on using it.
+    Entries are searched by an index that is filled behind them, while there is time; with `search="scan"` there is none, and a search
+    reads all of its tape.
     A network file system, where the log does not work between machines, is refused unless `network` is "allow". With `read_only`
     nothing is written, made or locked, so a read-only place will do, and every method that writes raises ReadOnly.
     All promises hold (D1 to D8): a file that is removed or replaced while it is open raises StoreUnavailable, an entry
@@ -64,21 +66,24 @@ class SQLiteTapeStore:
 
     promises = frozenset({"D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"})
 
-    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0, network: Network = "refuse", read_only: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, durability: Durability = "disk", timeout: float = 30.0, network: Network = "refuse", search: SearchBy = "index", read_only: bool = False
+    ) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
         if not timeout >= 0:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
         if network not in get_args(Network):
             raise InvalidInput(f"A store on a network file system is something to 'refuse' or to 'allow', not {network!r}.")
-        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network)
+        if search not in get_args(SearchBy):
+            raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {search!r}.")
+        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network, search=search)
         self._place = place
         self._read_only = read_only
         health, database = Health(), OpenFile(place.path, store=place.path)
         self._writing = Lane(lambda queue: Writer(place, health=health, database=database).serve(queue), size=1, name="playhead writer")
         self._reading = Lane(partial(_read, place, Watched if read_only else partial(Shared, health=health, database=database)), size=_READERS, name="playhead reader")
         self._turns = Turns(f"{os.path.realpath(place.path)}.locks")
-        self._indexes = True
         self._library = Library()
         self._closed = False
         finalize(self, _let_go, self._writing, self._reading)
@@ -203,14 +208,14 @@ class SQLiteTapeStore:
     async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
         """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
         checked_name(query.tape)
-        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=self._indexes, patience=PATIENCE if self._indexes and not self._read_only else None)
+        uses_volumes = self._place.search == "index"
+        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._read_only else None)
         found = await self._read(search)
-        while isinstance(found, Behind):
+        if isinstance(found, Behind):
             with suppress(StoreError):
-                work = CatchUp(found.tape_nos, found.is_spoilt)
-                while await self._writing.run(work):
-                    work = CatchUp(found.tape_nos)
-            found = await self._read(replace(search, patience=None))
+                while await self._writing.run(CatchUp(found.tape_nos, found.is_spoilt)):
+                    found = Behind(found.tape_nos)
+            found = cast(list[Hit], await self._read(replace(search, patience=None)))
         return found
 
     async def count(self, query: TapeQuery) -> int:

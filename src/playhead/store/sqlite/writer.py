@@ -27,7 +27,6 @@ GROUP = 512
 
 _LOG_LIMIT = 8 * 1024 * 1024
 _LOG_PER_COMMIT = 2 * 4096
-_MOMENT = 0.03
 _SURELY_UNDONE = (
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_FULL,
@@ -42,9 +41,8 @@ _SURELY_UNDONE = (
 class Writer:
     """Does the writing jobs of a queue, each as if alone, many in one transaction."""
 
-    def __init__(self, place: Place, *, health: Health, database: OpenFile, indexes: bool = True) -> None:
+    def __init__(self, place: Place, *, health: Health, database: OpenFile) -> None:
         self._place = place
-        self._indexes = indexes
         self._health = health
         self._database = database
         self._lock = place.lock()
@@ -99,8 +97,8 @@ class Writer:
         self._presence = Presence(self._place.path, database=self._database)
         self._execute = self._connection.execute
         self._tapes = Tapes(self._connection)
-        if self._indexes:
-            self._indexing = Indexing(self._connection, self._tapes.tails, lock=self._lock, synchronous=f"sync_{self._place.durability}")
+        if self._place.search == "index":
+            self._indexing = Indexing(self._connection, self._tapes.tails, presence=self._presence, lock=self._lock, synchronous=f"sync_{self._place.durability}")
         with suppress(OSError):
             self._unemptied = Path(f"{self._place.path}-wal").stat().st_size
 
@@ -172,7 +170,7 @@ class Writer:
         try:
             connection.execute(self._sql["rollback"])
         except sqlite3.Error:
-            self._connection = None
+            self._connection = self._indexing = None
             connection.close()
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
@@ -184,17 +182,23 @@ class Writer:
         """Empty the log into the file once it is long; remove what was reset while nothing waits."""
         if self._connection is None or self._health.doubt is not None:
             return
-        if self._unemptied >= _LOG_LIMIT:
-            self._unemptied = 0
-            self._aside(self._empty_log)
+        self._empty_long_log()
         while self._purging and not len(queue):
             self._purging = self._aside(self._purge)
 
     def _aside(self, work: Callable[[], bool]) -> bool:
         """Do something nobody waits for, under the lock; False where it failed or there is no more of it."""
-        try:
+
+        def locked() -> bool:
             with self._lock:
                 return work()
+
+        return self._unlocked(locked)
+
+    def _unlocked(self, work: Callable[[], bool]) -> bool:
+        """Do something nobody waits for that takes the lock itself; False where it failed or there is no more of it."""
+        try:
+            return work()
         except StoreError:
             return False
         except sqlite3.Error as exc:
@@ -205,7 +209,7 @@ class Writer:
 
     def _patience(self) -> float | None:
         """Return after how many seconds without work what nobody waits for is done; None where there is none."""
-        return None if self._indexing is None or self._indexing.is_idle else PATIENCE
+        return None if self._indexing is None or self._indexing.backlog.is_done else PATIENCE
 
     def _is_aside(self, job: Job) -> bool:
         """Do a job that makes volumes of what grew, for a moment; its result is whether there is more to do. False where it is another job."""
@@ -215,20 +219,11 @@ class Writer:
             self._health.check()
             if self._connection is None:
                 self._open()
-            job.result = self._made(job.work)
+            job.result = self._indexing is not None and self._indexing.hurry(job.work)
         except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
             self._undo()
             self._fail([job], exc)
         return True
-
-    def _made(self, work: CatchUp) -> bool:
-        indexing, until = self._indexing, monotonic() + _MOMENT
-        if indexing is None:
-            return False
-        indexing.want(work)
-        while indexing.is_wanted and monotonic() < until:
-            indexing.step()
-        return indexing.is_wanted
 
     def _note(self, jobs: list[Job], *, seconds: float) -> None:
         """Take note of what grew."""
@@ -236,20 +231,26 @@ class Writer:
             return
         steps = [step for job in jobs if isinstance(job.work, Work) and job.error is None for step in job.work.steps if isinstance(step, Writing)]
         for step in steps:
-            self._indexing.grew(step.tape)
+            self._indexing.backlog.grew(step.tape)
         self._spare.wrote(sum(len(step.rows) for step in steps), seconds=seconds)
 
     def _index(self, queue: Queue, *, is_pause: bool) -> None:
         """Make volumes of what grew, where there is time."""
-        if self._indexing is None or self._indexing.is_idle or self._health.doubt is not None:
+        if self._indexing is None or self._indexing.backlog.is_done:
             return
-        try:
-            if is_pause:
-                self._spare.pause(self._indexing.step, goes_on=lambda: not len(queue))
-            else:
-                self._spare.share(self._indexing.step)
-        except (StoreError, sqlite3.Error):
-            self._undo()
+        self._spare.use(self._index_a_little, is_pause=is_pause, goes_on=lambda: not len(queue) and self._health.doubt is None)
+
+    def _index_a_little(self) -> bool:
+        more = self._indexing is not None and self._unlocked(self._indexing.backlog.step)
+        self._empty_long_log()
+        return more
+
+    def _empty_long_log(self) -> None:
+        if self._indexing is not None:
+            self._unemptied, self._indexing.written = self._unemptied + self._indexing.written, 0
+        if self._unemptied >= _LOG_LIMIT:
+            self._unemptied = 0
+            self._aside(self._empty_log)
 
     def _empty_log(self) -> bool:
         self._execute(self._sql["checkpoint"]).fetchall()
