@@ -36,14 +36,19 @@ def bound(words: Words) -> Binding:
     return binder.finish(list(words.documents(range(first, last + 1))))
 
 
-def bound_at_once(words: Words) -> Volume:
-    """Return the volume of words in memory, which is kept nowhere else."""
-    steps = bound(words)
+def made_at_once(binding: Binding) -> bytes:
+    """Return what is made in the end."""
     while True:
         try:
-            next(steps)
+            next(binding)
         except StopIteration as done:
-            return opened(InMemory(done.value), size=len(done.value))
+            return bytes(done.value)
+
+
+def bound_at_once(words: Words) -> Volume:
+    """Return the volume of words in memory, which is kept nowhere else."""
+    raw = made_at_once(bound(words))
+    return opened(InMemory(raw), size=len(raw))
 
 
 def merged(volumes: Sequence[Volume]) -> Binding:

@@ -22,6 +22,7 @@ from playhead.store.file.upkeep.beginning import kin_in
 from playhead.store.file.upkeep.index_check import check_index
 from playhead.store.file.upkeep.kin_check import KinCheck, Member
 from playhead.store.file.upkeep.line_check import LineCheck
+from playhead.store.file.upkeep.words_check import check_words
 from playhead.store.flaws import Flaws, VerifyReport
 
 MOST_OPEN = 200
@@ -168,6 +169,7 @@ class _Proof:
         if not facts.is_damaged and facts.tail.begun:
             recording = Recording(file, facts.tail, codec=self._place.codec, shared=facts.shared)
             check_index(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
+            check_words(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
 
     def _kin(self, found: _Found) -> Kin:
         """Return whose a file is, as its name says; its header says it again."""

@@ -21,21 +21,22 @@ from playhead.store.file.record.recording import Recording
 from playhead.store.ranked.tokens import RULES
 
 _MAGIC = b"phvolume"
-_FRONT = Struct("<8sQQQQ16s8sI")
-"""A mark; the first and the last id; the size of the volume; where the last entry ends in the tape's file; what tells that file from others; the rules; a checksum."""
+_FRONT = Struct("<8sQQQQ16s8sII")
+"""A mark; the first and the last id; the size of the volume; where the last entry ends in the tape's file; what tells that from others; the rules; the checksum of the volume; that of all this."""
 
 _SAID = _FRONT.size - 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A volume's file: `stop` is where its last entry ends in the file of the tape, `mark` tells it from other volumes."""
+    """A volume's file: `stop` is where its last entry ends in the file of the tape, `sum` its checksum, `mark` what tells that file from others."""
 
     path: str
     first: int
     last: int
     size: int
     stop: int
+    sum: int
     mark: bytes
 
 
@@ -65,13 +66,13 @@ def kept(place: Place, stem: str, recording: Recording) -> list[Kept]:
 
 def opened(place: Place, volume: Kept, library: Library) -> Volume:
     """Return a volume to read from. Raises SpoiltVolume, OSError."""
-    return library.volume((volume.path, volume.mark, volume.size), FileBytes(place.disk, volume.path), size=volume.size)
+    return library.volume((volume.path, volume.mark, volume.sum, volume.size), FileBytes(place.disk, volume.path), size=volume.size)
 
 
 def write(place: Place, stem: str, recording: Recording, raw: bytes, *, first: int, last: int, stop: int) -> None:
     """Keep a volume of the entries from one id to another, the last of which ends at a place in the tape's file. Raises OSError."""
     make_directories(place.disk, place.words(stem), flushed=False)
-    said = _FRONT.pack(_MAGIC, first, last, len(raw), stop, fingerprint(recording.file, stop), _rules(), 0)[:_SAID]
+    said = _FRONT.pack(_MAGIC, first, last, len(raw), stop, fingerprint(recording.file, stop), _rules(), crc32(raw), 0)[:_SAID]
     path = f"{place.words(stem)}/{first}-{last}"
     part = f"{path}.{clock.new_uid()}{PART}"
     fd = place.disk.open_to_write(part)
@@ -90,6 +91,11 @@ def tidy(place: Place, stem: str, recording: Recording) -> None:
     discard(place.disk, *(path for path, _, last in named if path not in standing and last <= recording.tail.id))
     with suppress(OSError):
         discard(place.disk, *(f"{place.words(stem)}/{name}" for name in place.disk.names(place.words(stem)) if name.endswith(PART)))
+
+
+def paths(place: Place, stem: str) -> list[str]:
+    """Return all that stands where the volumes of a tape do."""
+    return sorted(f"{place.words(stem)}/{name}" for name in place.disk.names(place.words(stem)))
 
 
 def _standing(place: Place, named: Sequence[tuple[str, int, int]], recording: Recording) -> list[Kept]:
@@ -119,9 +125,9 @@ def _fitting(disk: Disk, path: str, recording: Recording) -> Kept | None:
         disk.close(fd)
     if len(raw) < _FRONT.size or crc32(raw[:_SAID]) != int.from_bytes(raw[_SAID:], "little"):
         return None
-    magic, first, last, size, stop, mark, rules, _ = _FRONT.unpack(raw)
+    magic, first, last, size, stop, mark, rules, sum, _ = _FRONT.unpack(raw)
     fits = magic == _MAGIC and rules == _rules() and 0 < stop <= recording.tail.end and mark == fingerprint(recording.file, stop)
-    return Kept(path=path, first=first, last=last, size=size, stop=stop, mark=mark) if fits else None
+    return Kept(path=path, first=first, last=last, size=size, stop=stop, sum=sum, mark=mark) if fits else None
 
 
 def _rules() -> bytes:
