@@ -14,12 +14,14 @@ from playhead.errors import BranchNotFound, PlayheadError
 from playhead.store.change import DISCARDED, Append, Close, Fork
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import EMPTY, Head
+from playhead.store.ranked.hit import Hit
 from playhead.testing import StoreContract
 from playhead.testing.stores import ListStore
 
 TESTS = sorted(name for name in dir(StoreContract) if name.startswith("test_"))
 DURABLE = {
     "test_blobs_are_there_when_the_store_is_opened_again",
+    "test_a_search_is_there_when_the_store_is_opened_again",
     "test_families_are_there_when_the_store_is_opened_again",
     "test_what_was_acknowledged_is_there_when_the_store_is_opened_again",
     "test_a_lock_excludes_those_who_opened_the_store_by_themselves",
@@ -167,6 +169,25 @@ class Open(InMemoryTapeStore):
         pass
 
 
+class Stale(InMemoryTapeStore):
+    """Searches each tape as it was when it was searched first."""
+
+    def __init__(self):
+        super().__init__()
+        self.ends = {}
+
+    async def search(self, query, text, *, smoothed=False):
+        end = self.ends.setdefault(query.tape, (await self.head(query.tape)).id)
+        return await super().search(query.up_to(end if query.ceiling is None else min(end, query.ceiling)), text, smoothed=smoothed)
+
+
+class Literal(InMemoryTapeStore):
+    """Finds a text as it stands, the newest first."""
+
+    async def search(self, query, text, *, smoothed=False):
+        return [Hit(entry=entry, score=1.0) for entry in await self.fetch_all(query.query(text).newest_first())]
+
+
 def test_a_store_that_breaks_nothing_passes_and_only_what_memory_cannot_show_is_left_out(tmp_path):
     assert outcomes(InMemoryTapeStore, tmp_path, TESTS) == (set(), DURABLE)
 
@@ -194,6 +215,8 @@ BROKEN = {
     Uncut: ("each_entry_of_a_sidecar_is_marked_with_the_head_of_its_tape", "changes_may_say_where_the_entries_of_a_sidecar_were_written", "a_fork_in_the_past_cuts_the_sidecars_there"),
     Hasty: ("changes_are_left_where_a_key_stands", "a_merge_appends_what_the_branch_holds_of_its_own", "a_closed_branch_is_read_and_not_written", "a_branch_can_be_forked_at_any_entry"),
     Greedy: ("branches_that_ended_are_collected_when_nothing_needs_them", "a_lease_is_held_by_one_until_its_time_is_over", "no_epoch_comes_twice"),
+    Stale: ("what_was_appended_last_is_found_and_what_was_reset_is_not", "a_branch_is_searched_as_it_shows_its_tape"),
+    Literal: ("a_search_finds_words_in_any_form", "equal_scores_come_newest_first_and_equal_payloads_once", "filters_choose_among_what_is_found"),
     Open: ("a_lock_is_held_by_one_task_at_a_time", "who_gives_up_waiting_for_a_lock_leaves_it_usable", "each_consumer_has_a_cursor_of_its_own"),
 }
 
