@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from playhead.fold.extracting.extractive import ExtractiveSummarizer, extract
     from playhead.fold.forest import Cut, Forest, Outcome, Pin
     from playhead.fold.ledger.memory import FoldMemory
-    from playhead.fold.ledger.search import Hit, Placed
+    from playhead.fold.ledger.search import Placed, SummaryHit
     from playhead.fold.node import Node
     from playhead.fold.resolvers.by_phase import ByPhase
     from playhead.fold.resolvers.flat_profile import FlatProfile
@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from playhead.store.memory.store import InMemoryTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
+    from playhead.store.ranked.hit import Hit
     from playhead.store.sqlite.store import SQLiteTapeStore
     from playhead.store.sweep import BlobReport, gc_blobs, unused_blobs
     from playhead.store.upkeep import backup, salvage, verify
@@ -163,14 +164,14 @@ __all__ = [
     "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace",
     "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution",
     "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable",
-    "StoredMessage", "Strategy", "Summarizer", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound",
-    "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent",
-    "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent",
-    "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_tape",
-    "counter_for", "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "extract", "gc_blobs", "get_model", "import_file", "instrument",
-    "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved",
-    "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs", "usage_of", "user",
-    "verify", "without_media",
+    "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo",
+    "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall",
+    "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage",
+    "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile",
+    "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "extract", "gc_blobs", "get_model",
+    "import_file", "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce",
+    "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs",
+    "usage_of", "user", "verify", "without_media",
 ]
 # fmt: on
 
@@ -213,7 +214,7 @@ _HOMES = {
     "playhead.fold.extracting.extractive": "ExtractiveSummarizer extract",
     "playhead.fold.forest": "Cut Forest Outcome Pin",
     "playhead.fold.ledger.memory": "FoldMemory",
-    "playhead.fold.ledger.search": "Hit Placed",
+    "playhead.fold.ledger.search": "Placed SummaryHit",
     "playhead.fold.node": "Node",
     "playhead.fold.resolvers.by_phase": "ByPhase",
     "playhead.fold.resolvers.flat_profile": "FlatProfile",
@@ -258,6 +259,7 @@ _HOMES = {
     "playhead.store.memory.store": "InMemoryTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
+    "playhead.store.ranked.hit": "Hit",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
     "playhead.store.sweep": "BlobReport gc_blobs unused_blobs",
     "playhead.store.upkeep": "backup salvage verify",

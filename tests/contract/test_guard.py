@@ -18,6 +18,7 @@ from playhead.store.memory.blobs import named
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
 from playhead.testing import StoreContract
 from playhead.testing.stores import ListStore
 
@@ -26,6 +27,7 @@ DURABLE = {
     "test_blobs_are_there_when_the_store_is_opened_again",
     "test_a_blob_that_is_not_as_it_was_written_is_refused_and_mended_by_putting_it_again",
     "test_large_payloads_are_there_when_the_store_is_opened_again",
+    "test_a_search_is_there_when_the_store_is_opened_again",
     "test_families_are_there_when_the_store_is_opened_again",
     "test_what_was_acknowledged_is_there_when_the_store_is_opened_again",
     "test_a_lock_excludes_those_who_opened_the_store_by_themselves",
@@ -208,6 +210,25 @@ class Cutting(InMemoryTapeStore):
         return await super().append_many(tape, [cut(entry) for entry in entries], expected_head=expected_head, fence=fence)
 
 
+class Stale(InMemoryTapeStore):
+    """Searches each tape as it was when it was searched first."""
+
+    def __init__(self):
+        super().__init__()
+        self.ends = {}
+
+    async def search(self, query, text, *, smoothed=False):
+        end = self.ends.setdefault(query.tape, (await self.head(query.tape)).id)
+        return await super().search(query.up_to(end if query.ceiling is None else min(end, query.ceiling)), text, smoothed=smoothed)
+
+
+class Literal(InMemoryTapeStore):
+    """Finds a text as it stands, the newest first."""
+
+    async def search(self, query, text, *, smoothed=False):
+        return [Hit(entry=entry, score=1.0) for entry in await self.fetch_all(query.query(text).newest_first())]
+
+
 def test_a_store_that_breaks_nothing_passes_and_only_what_memory_cannot_show_is_left_out(tmp_path):
     assert outcomes(InMemoryTapeStore, tmp_path, TESTS) == (set(), DURABLE)
 
@@ -239,6 +260,8 @@ BROKEN = {
     Blind: ("what_nothing_names_is_collected_and_what_anything_names_is_not", "what_a_branch_still_shows_of_an_earlier_generation_is_named"),
     Hoarder: ("what_was_removed_can_be_put_again", "what_nothing_names_is_collected_and_what_anything_names_is_not", "many_who_put_the_same_bytes_at_once_keep_them_once"),
     Cutting: ("a_large_payload_is_read_back_as_it_was_appended", "a_large_entry_is_found_like_any_other", "a_large_entry_with_a_key_is_kept_once", "large_entries_go_with_their_family"),
+    Stale: ("what_was_appended_last_is_found_and_what_was_reset_is_not", "a_branch_is_searched_as_it_shows_its_tape"),
+    Literal: ("a_search_finds_words_in_any_form", "equal_scores_come_newest_first_and_equal_payloads_once", "filters_choose_among_what_is_found"),
     Open: ("a_lock_is_held_by_one_task_at_a_time", "who_gives_up_waiting_for_a_lock_leaves_it_usable", "each_consumer_has_a_cursor_of_its_own"),
 }
 

@@ -33,7 +33,7 @@ def of_the_blocking_half(budget: ph.Budget) -> None:
         assert_type(tape.read_messages(), list[ph.Message])
         assert_type(tape.anchors(5), list[ph.AnchorSummary])
         assert_type(tape.head(), ph.Head)
-        assert_type(tape.search("mtu", kinds=["message"]), list[ph.TapeEntry])
+        assert_type(tape.search("mtu", kinds=["message"]), list[ph.Hit])
         assert_type(tape.query().kinds("message").after_anchor("next").limit(20), ph.sync.TapeQuery)
         assert_type(tape.query().all(), list[ph.TapeEntry])
         for entry in tape.query():
@@ -109,7 +109,7 @@ async def of_memory(store: ph.InMemoryTapeStore) -> None:
         assert_type(await manager.add_message("User", [{"type": "text", "text": "Hello!"}], {"channelId": "c7"}, hold=60), str)
         assert_type(await manager.tick(), ph.Ticked)
         assert_type(await manager.compile(ph.Budget(200_000), dry_run=True), ph.Prompt)
-        assert_type(await manager.search_summaries("order"), list[ph.Hit])
+        assert_type(await manager.search_summaries("order"), list[ph.SummaryHit])
         assert_type(await manager.get_summaries_in_range("2026-03-01"), list[ph.Placed])
         assert_type(await manager.list_pins(), tuple[ph.Pin, ...])
         assert_type(await manager.compression_debt(), ph.Debt | None)

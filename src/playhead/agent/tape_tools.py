@@ -12,7 +12,9 @@ from playhead.agent.tools import Tool, ToolContext, tool
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, MESSAGE, TOOL_RESULT, TapeEntry, event_name
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.places import places
 from playhead.store.search import values
+from playhead.tape.searching import narrowed
 from playhead.view.tokens import text_tokens
 
 PAGE = 3_000
@@ -29,7 +31,6 @@ STATE = 400
 
 MARK = "[tape.search]:"
 _OWN = frozenset({"tape.search", "tape_search", "tape.anchors", "tape_anchors", "tape.info", "tape_info"})
-_EARLIEST, _LATEST = "0001-01-01", "9999-12-31"
 
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{256,}")
 
@@ -80,37 +81,30 @@ async def info(*, context: ToolContext) -> str:
 
 
 async def search(
-    query: Annotated[str, "the text to look for, upper and lower case alike; an empty one finds everything"],
+    query: Annotated[str, "the words to look for, in any form and order; an empty text lists all, the newest first"],
     limit: Count = 20,
     start: Annotated[str | None, "an ISO date or datetime: what was written then or later"] = None,
     end: Annotated[str | None, "an ISO date or datetime: what was written then or earlier"] = None,
     kinds: Annotated[Sequence[str], "which kinds of entries to search"] = (MESSAGE, TOOL_RESULT),
-    before: Before = None,
+    skip: Annotated[int, Meta(ge=0, description="how many matches to pass over, as an earlier answer says")] = 0,
     *,
+    smoothed: Annotated[bool, "find also what was said just before and behind a match"] = False,
     context: ToolContext,
 ) -> str:
-    """Search all of this conversation's tape for a text, also what is no longer in view; the newest come first."""
-    found = _narrowed(context.tape.query().kinds(*kinds).newest_first(), query, start=start, end=end, before=before)
+    """Search all of this conversation's tape, also what is no longer in view; what is most about the words comes first."""
+    asked = narrowed(context.tape.query(), kinds=kinds, after_anchor=None, since=start or None, until=end or None)
+    matches = _newest(asked, skip + limit + 1) if not query.strip() else _ranked(context, asked, query, skip + limit + 1, smoothed=smoothed)
+    found, filtered = await matches
     lines: list[str] = []
-    seen: set[str] = set()
-    filtered, room, last, more = 0, PAGE, 0, False
-    async for entry in found:
-        payload = _without_own(entry, query)
-        if payload is None:
-            filtered += 1
-            continue
-        text = "\n".join(values(payload))
-        if text in seen:
-            continue
-        line = _line(entry, payload, text, query)
+    room = PAGE
+    for entry, payload in found[skip : skip + limit]:
+        line = _line(entry, payload, "\n".join(values(payload)), query)
         room -= text_tokens(line, counter=context.tape.counter)
-        more = len(lines) == limit or room < 0 and bool(lines)
-        if more:
+        if room < 0 and lines:
             break
-        seen.add(text)
         lines.append(line)
-        last = entry.id
-    rest = [f"{MARK} there are more; go on with before={last}"] if more else []
+    shown = skip + len(lines)
+    rest = [f"{MARK} there are more; go on with skip={shown}"] if len(found) > shown else []
     return "\n".join([f"{MARK} {len(lines)} matches ({filtered} filtered)", *lines, *rest])
 
 
@@ -155,16 +149,37 @@ def _run(context: ToolContext) -> dict[str, str]:
     return {"run_id": context.run_id} if context.run_id else {}
 
 
-def _narrowed(found: TapeQuery, query: str, *, start: str | None, end: str | None, before: int | None) -> TapeQuery:
-    if query:
-        found = found.query(query)
-    if start or end:
-        found = found.between_dates(start or _EARLIEST, end or _LATEST)
-    return found if before is None else found.before(before)
+Found = tuple[list[tuple[TapeEntry, Mapping[str, Any]]], int]
+"""Entries, each with what is shown of its payload, and how many were left out as they hold but earlier answers of these tools."""
+
+
+async def _ranked(context: ToolContext, query: TapeQuery, text: str, count: int, *, smoothed: bool) -> Found:
+    """Return at least so many of the entries that are most about a text, or all there are."""
+    wanted = count
+    while True:
+        hits = await context.tape.store.search(query.limit(wanted), text, smoothed=smoothed)
+        shown = [(hit.entry, payload) for hit in hits if (payload := _without_own(hit.entry, text)) is not None]
+        if len(shown) >= count or len(hits) < wanted:
+            return shown, len(hits) - len(shown)
+        wanted *= 2
+
+
+async def _newest(query: TapeQuery, count: int) -> Found:
+    """Return at least so many of the newest entries, or all there are, of equal ones the newest."""
+    shown: dict[str, tuple[TapeEntry, Mapping[str, Any]]] = {}
+    filtered = 0
+    async for entry in query.newest_first():
+        payload = _without_own(entry, "")
+        filtered += payload is None
+        if payload is not None:
+            shown.setdefault("\n".join(values(payload)), (entry, payload))
+        if len(shown) >= count:
+            break
+    return list(shown.values()), filtered
 
 
 def _without_own(entry: TapeEntry, query: str) -> Mapping[str, Any] | None:
-    """Return what an entry holds beside earlier answers of these tools, None where it holds nothing else that matches."""
+    """Return what an entry holds beside earlier answers of these tools, None where it holds nothing else that was looked for."""
     results = entry.payload.get("results")
     if entry.kind != TOOL_RESULT or not isinstance(results, list):
         return entry.payload
@@ -172,8 +187,8 @@ def _without_own(entry: TapeEntry, query: str) -> Mapping[str, Any] | None:
     others = [result for i, result in enumerate(results) if not _is_own(result, names[i] if isinstance(names, list) and i < len(names) else None)]
     if len(others) == len(results):
         return entry.payload
-    wanted = query.casefold()
-    return {"results": others} if any(wanted in text.casefold() for text in values(others)) else None
+    is_wanted = any(places(text, query) for text in values(others)) if query else bool(others)
+    return {"results": others} if is_wanted else None
 
 
 def _is_own(result: object, name: object) -> bool:
@@ -194,8 +209,8 @@ def _line(entry: TapeEntry, payload: Mapping[str, Any], text: str, query: str) -
 def _around(text: str, query: str) -> str:
     """Return the part of a text where the query stands; media in it are only counted."""
     text = _OPAQUE.sub(lambda found: f"[{len(found[0]):,} characters of base64]", text)
-    found = re.search(re.escape(query), text, re.IGNORECASE)
-    start = max(0, min(found.start() - EXCERPT // 3 if found else 0, len(text) - EXCERPT))
+    ((at, _), *_) = places(text, query) or [(0, 0)]
+    start = max(0, min(at - EXCERPT // 3, len(text) - EXCERPT))
     return f"{'...' if start else ''}{text[start : start + EXCERPT]}{'...' if start + EXCERPT < len(text) else ''}"
 
 

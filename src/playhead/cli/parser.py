@@ -159,10 +159,15 @@ def _add_anchors(parser: Parser) -> None:
 
 
 def _add_search(parser: Parser) -> None:
-    parser.add_argument("text", metavar="TEXT", type=spoken, help="what to look for; upper and lower case are alike")
+    parser.add_argument("text", metavar="TEXT", type=spoken, help="the words to look for, in any form and order")
     _tape(parser)
     _kinds(parser)
-    parser.add_argument("--limit", metavar="N", type=number(least=1), default=20, help="at most N entries, the newest first (default: 20)")
+    parser.add_argument("--anchor", metavar="last|none|NAME", default="none", type=spoken, help="only entries behind the newest anchor, or behind the newest anchor NAME (default: none)")
+    parser.add_argument("--start", metavar="DATE", type=spoken, help="only entries written then or later: 2026-03-01, or an ISO date and time")
+    parser.add_argument("--end", metavar="DATE", type=spoken, help="only entries written then or earlier; a date is its whole day")
+    parser.add_argument("--at", metavar="ID", type=number(least=1), help="search the tape as it was when this entry was its last")
+    parser.add_argument("--limit", metavar="N", type=number(least=1), default=20, help="at most N entries, the best first (default: 20)")
+    parser.add_argument("--smoothed", action="store_true", help="find also what was said just before and behind what has the words")
 
 
 def _add_compile(parser: Parser) -> None:
@@ -219,7 +224,7 @@ COMMANDS = {
         Command(name="show", about="print the entries of a tape", module="showing", function="show", add=_add_show, reads=True),
         Command(name="info", about="say what a tape holds", module="reading", function="info", add=_add_info, reads=True),
         Command(name="anchors", about="list the anchors of a tape", module="reading", function="anchors", add=_add_anchors, reads=True),
-        Command(name="search", about="find the entries that hold a text", module="reading", function="search", add=_add_search, reads=True),
+        Command(name="search", about="find the entries that are most about a text", module="reading", function="search", add=_add_search, reads=True),
         Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile, fault=fold_fault, reads=True),
         Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain, fault=fold_fault, reads=True),
         Command(name="export", about="write a tape as JSONL, Markdown or a provider's body", module="exporting", function="export", add=_add_export, reads=True),

@@ -13,10 +13,11 @@ from playhead.cli.layout import Column, table
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line, short_name
 from playhead.cli.spending import spent_json, spent_rows
-from playhead.cli.store_choice import chosen_store, existing_tape, is_absent, shown_url
+from playhead.cli.store_choice import ANCHOR_WORDS, chosen_store, existing_tape, is_absent, shown_url, tape_at
 from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
 from playhead.entry.lines import entry_to_json
+from playhead.errors import InvalidInput
 from playhead.tape.summary import TapeInfo
 from playhead.tape.tape import Tape
 
@@ -88,14 +89,17 @@ async def anchors(args: Namespace, out: Output) -> int:
 
 
 async def search(args: Namespace, out: Output) -> int:
-    """Print the newest entries that hold a text."""
+    """Print the entries that are most about a text."""
+    if not args.anchor:
+        raise InvalidInput("An anchor's name is a non-empty text; --anchor none searches the whole tape.")
     async with existing_tape(args) as tape:
-        found = await tape.search(args.text, kinds=args.kinds, limit=args.limit)
+        searched = await tape_at(tape, args.at)
+        hits = await searched.search(args.text, kinds=args.kinds, after_anchor=ANCHOR_WORDS.get(args.anchor, args.anchor), since=args.start, until=args.end, limit=args.limit, smoothed=args.smoothed)
     if out.as_json:
-        out.json({"tape": args.tape, "text": args.text, "entries": [entry_to_json(e) for e in found]})
+        out.json({"tape": args.tape, "text": args.text, "entries": [{**entry_to_json(hit.entry), "score": round(hit.score, 4)} for hit in hits]})
         return 0
-    for entry in found:
-        out.lines(*found_lines(entry, args.text, width=out.width))
-    if not found:
-        out.note(f"No entry of tape '{args.tape}' holds '{args.text}'.")
+    for hit in hits:
+        out.lines(*found_lines(hit.entry, args.text, width=out.width))
+    if not hits:
+        out.note(f"No entry of tape '{args.tape}' that is searched has a word of '{args.text}'.")
     return 0

@@ -137,13 +137,17 @@ def _hint(args: Namespace, names: list[str]) -> str:
 
 async def viewed_tape(tape: Tape, args: Namespace) -> Tape:
     """Return the tape as `--anchor`, `--until` and `--at` read it. Raises InvalidInput for an entry that is not on the tape."""
-    tape = contextual_tape(tape, args)
-    if args.at is not None:
-        end = (await tape.head()).id
-        if args.at > end:
-            raise InvalidInput(f"Tape '{tape.name}' ends at entry {end}, so it cannot be read as it was at entry {args.at}.")
-        tape = tape.at(args.at)
-    return await tape_until(tape, args.until)
+    return await tape_until(await tape_at(contextual_tape(tape, args), args.at), args.until)
+
+
+async def tape_at(tape: Tape, at: int | None) -> Tape:
+    """Return the tape as it was when an entry was its last, as it is where none is named. Raises InvalidInput for an entry that is not on the tape."""
+    if at is None:
+        return tape
+    end = (await tape.head()).id
+    if at > end:
+        raise InvalidInput(f"Tape '{tape.name}' ends at entry {end}, so it cannot be read as it was at entry {at}.")
+    return tape.at(at)
 
 
 def contextual_tape(tape: Tape, args: Namespace) -> Tape:

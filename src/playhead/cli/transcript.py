@@ -5,7 +5,6 @@ What is on a tape stands indented, so that it can never pass for what the progra
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -17,6 +16,7 @@ from playhead.cli.plain import one_line, plain, short_name
 from playhead.cli.words import entry_words, message_words, speaker
 from playhead.entry.entry import ANCHOR, ERROR, EVENT, SYSTEM, TapeEntry
 from playhead.entry.message import Message
+from playhead.store.ranked.places import places
 from playhead.store.search import payload_text
 
 INDENT = "    "
@@ -85,16 +85,18 @@ def message_lines(message: Message, *, width: int | None) -> Iterator[Text]:
 
 
 def found_lines(entry: TapeEntry, text: str, *, width: int | None) -> Iterator[Text]:
-    """Yield an entry's head and what stands around the first place where it holds a text."""
+    """Yield an entry's head and what stands around the first place where it has a word of a text."""
     yield head_line(entry)
-    wanted, said = re.compile(re.escape(text), re.IGNORECASE), entry_words(entry)
-    if (found := wanted.search(said)) is None:  # it is in what the head tells, or in what no reader needs
-        found = wanted.search(said := payload_text(entry))
-    start, stop = found.span() if found else (0, 0)
+    said = entry_words(entry)
+    if not (found := places(said, text)):  # it is in what the head tells, in what no reader needs, or beside what has one
+        found = places(whole := payload_text(entry), text)
+        said = whole if found else said
+    start, stop = found[0] if found else (0, 0)
     begin, end = max(0, start - BEFORE), stop + BEHIND
     excerpt = f"{'… ' if begin else ''}{one_line(said[begin:end])}{' …' if end < len(said) else ''}"
+    words = {one_line(said[first:last]) for first, last in found if begin <= first < end}
     for line in indented(excerpt, width):
-        line.highlight_words([one_line(text)], style="reverse", case_sensitive=False)
+        line.highlight_words(sorted(words), style="reverse")
         yield line
 
 

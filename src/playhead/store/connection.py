@@ -22,6 +22,7 @@ from playhead.store.statements import numbered, script, statements
 
 Durability = Literal["disk", "process"]
 Network = Literal["refuse", "allow"]
+SearchBy = Literal["index", "scan"]
 
 _SET_UP = {
     "disk": ("sync_disk", "flush_disk", "no_autocheckpoint", "short_log", "foreign_keys", "no_mmap"),
@@ -32,7 +33,7 @@ _OURS = {"schema_version", "tape_names"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a store is, how safe an acknowledged append must be, how many seconds it waits for others, and whether it may be on a network.
+    """Where a store is, how safe an acknowledged append must be, how many seconds it waits for others, whether it may be on a network, and how it is searched.
 
     `inline_limit` is how many bytes of JSON a payload may have that is kept in one piece.
     """
@@ -41,6 +42,7 @@ class Place:
     durability: Durability
     timeout: float
     network: Network = "refuse"
+    search: SearchBy = "index"
     mounts: str = MOUNTS
     inline_limit: int | None = INLINE
 

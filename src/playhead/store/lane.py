@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
@@ -15,6 +15,10 @@ Serve = Callable[["Queue"], None]
 """Does the jobs of a queue until it ends; opens what it needs, closes it at the end."""
 
 _PATIENCE = 5.0
+
+
+def _endless() -> None:
+    """Wait for as long as it takes."""
 
 
 class Queue:
@@ -47,10 +51,17 @@ class Queue:
             with self._lock:
                 self._finished += 1
 
-    def groups(self, most: int) -> Iterator[list[Job]]:
-        """Yield all jobs that wait, up to `most` at a time; only where a single thread serves the queue."""
+    def groups(self, most: int, *, patience: Callable[[], float | None] = _endless) -> Iterator[list[Job]]:
+        """Yield all jobs that wait, up to `most` at a time, and none after so many seconds without any; only where a single thread serves the queue."""
         jobs = self._jobs
-        while (job := jobs.get()) is not None:
+        while True:
+            try:
+                job = jobs.get(timeout=patience())
+            except Empty:
+                yield []
+                continue
+            if job is None:
+                return
             group = [job]
             while len(group) < most and jobs.qsize() and (job := jobs.get_nowait()) is not None:
                 group.append(job)

@@ -16,6 +16,7 @@ from playhead.store.query import TapeQuery
 
 if TYPE_CHECKING:
     from playhead.store.change import BranchRecord, Change, Lease
+    from playhead.store.ranked.hit import Hit
 
 IDEMPOTENCY_KEY = "idempotency_key"
 """The meta key whose value a store accepts once per tape: the same key again returns the entry that stands."""
@@ -177,6 +178,14 @@ class WholeStore(Protocol):
 
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""
+        ...
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries of a query that are most about a text, the best first, of equal payloads one; 20 where the query has no limit.
+
+        With `smoothed`, what was said just before and behind a hit gets a share of its score. The answer is complete, and the same
+        in every store. Raises what `fetch_all` raises, InvalidInput for a query that looks for a text itself.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -9,7 +9,7 @@ from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.store.protocol import WholeStore
 
 _FORMS = "memory:, sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY, or a path that ends in .db or .sqlite"
-_OPTIONS = "durability=disk, durability=process, timeout=SECONDS, mode=ro and, for SQLite, network=allow"
+_OPTIONS = "durability=disk, durability=process, timeout=SECONDS, search=scan, mode=ro and, for SQLite, network=allow"
 _SQLITE = "sqlite:///"
 _FILE = "file:"
 _LATER = ("postgresql:", "postgres:")
@@ -23,7 +23,7 @@ def open_store(url: str) -> WholeStore:
     `memory:` is a new store in memory; `sqlite:///notes.db` is a file beside the program, `sqlite:////var/lib/notes.db` one
     anywhere, a bare path that ends in .db or .sqlite, too; `file:sessions` and `file:/var/lib/sessions` are directories of tapes.
     A path is taken as it stands, nothing in it is decoded; behind a `?` stand options: durability=disk|process, timeout=SECONDS,
-    mode=ro|rw (ro: to be read only), and for SQLite network=refuse|allow.
+    mode=ro|rw (ro: to be read only), search=index|scan (scan: without an index of words), and for SQLite network=refuse|allow.
     Raises InvalidInput for anything else, StoreUnavailable for stores that come in a later version.
     """
     if not isinstance(url, str):
@@ -33,9 +33,9 @@ def open_store(url: str) -> WholeStore:
 
         return InMemoryTapeStore()
     if url.startswith(_SQLITE):
-        return _sqlite(*_parts(url.removeprefix(_SQLITE), url, words=("durability", "network", "mode")))
+        return _sqlite(*_parts(url.removeprefix(_SQLITE), url, words=("durability", "network", "search", "mode")))
     if url.startswith(_FILE):
-        return _file(*_parts(url.removeprefix(_FILE), url, words=("durability", "mode")))
+        return _file(*_parts(url.removeprefix(_FILE), url, words=("durability", "search", "mode")))
     if url.startswith(_LATER):
         raise StoreUnavailable(f"Stores at {url.partition(':')[0]}: are not available in this version; use {_FORMS}.", url=url)
     if url.endswith(SUFFIXES) and "://" not in url and not url.startswith("sqlite:"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 
 from playhead.entry.entry import TapeEntry
@@ -11,12 +12,15 @@ from playhead.errors import InvalidInput, NoAnchors, TapeNotScoped
 from playhead.store.adapt import adapt
 from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.answering import LIMIT
+from playhead.store.ranked.hit import Hit
 from playhead.tape import summary
+from playhead.tape.searching import found, narrowed
 from playhead.tape.sidecar import Mounts
 from playhead.tape.summary import AnchorSummary, TapeInfo
 from playhead.view.amends import Amends
 from playhead.view.bodies import messages
-from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
+from playhead.view.context import LAST_ANCHOR, AnchorChoice, TapeContext, default_tape_context
 from playhead.view.plan import Units
 from playhead.view.reader import TapeReader
 from playhead.view.tokens import Counter, default_counter
@@ -75,9 +79,27 @@ class Handle:
         """Return the query for all entries, to narrow by chaining."""
         return TapeQuery(tape=self.name, store=self.store, ceiling=self._at)
 
-    async def search(self, text: str, *, kinds: Iterable[str] = (), limit: int = 20) -> list[TapeEntry]:
-        """Return the newest entries whose payload holds the text, newest first; equal payloads once; none for an empty text."""
-        return await summary.search(self.query(), text, kinds=kinds, limit=limit)
+    async def search(
+        self,
+        text: str,
+        *,
+        kinds: Iterable[str] = (),
+        after_anchor: AnchorChoice = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
+        limit: int = LIMIT,
+        smoothed: bool = False,
+    ) -> list[Hit]:
+        """Return the entries that are most about a text, the best first, of equally good ones the newest; of equal payloads one.
+
+        Words count in any form and order, the rarer the more; one that stands nowhere is looked for with a typo or two.
+        `after_anchor` is an anchor's name or LAST_ANCHOR, `since` and `until` are both included, a bare date is its whole day.
+        With `smoothed` what was said just before and behind a hit gets a share of its score: answers that do not repeat the
+        words of their question are found too. None for a text without words.
+        Raises NoAnchors, AnchorNotFound, InvalidDate, InvalidInput.
+        """
+        query = narrowed(self.query(), kinds=kinds, after_anchor=after_anchor, since=since, until=until)
+        return await found(self.store, query.limit(limit), text, smoothed=smoothed)
 
     async def anchors(self, limit: int = 20) -> list[AnchorSummary]:
         """Return the last `limit` anchors, oldest first; none for 0."""

@@ -1,8 +1,8 @@
-"""What a tape holds, in numbers: its entries and anchors, what was found by a text, what the last run used."""
+"""What a tape holds, in numbers: its entries and anchors, what the last run used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from playhead.entry.frozen import FrozenDict
 from playhead.errors import InvalidInput
 from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.search import payload_text
 
 RUN_EVENTS_LOOKED_AT = 256
 
@@ -42,21 +41,6 @@ class TapeInfo:
     last_cache_hit_rate: float | None
     first_date: str | None
     last_date: str | None
-
-
-async def search(query: TapeQuery, text: str, *, kinds: Iterable[str] = (), limit: int = 20) -> list[TapeEntry]:
-    """Return the newest entries of a tape whose payload holds the text, newest first; equal payloads once; none for an empty text."""
-    if not isinstance(text, str):
-        raise InvalidInput(f"A search looks for a text, not {text!r}.")
-    if not text:
-        return []
-    query.limit(limit)
-    found: dict[str, TapeEntry] = {}
-    async for entry in query.kinds(*kinds).query(text).newest_first():
-        found.setdefault(payload_text(entry), entry)
-        if len(found) >= limit:
-            break
-    return list(found.values())
 
 
 async def anchors(query: TapeQuery, limit: int) -> list[AnchorSummary]:

@@ -19,6 +19,7 @@ from playhead.testing.collection_contract import CollectionContract
 from playhead.testing.large_contract import LargeContract
 from playhead.testing.lease_contract import LeaseContract
 from playhead.testing.query_contract import QueryContract
+from playhead.testing.search_contract import SearchContract
 from playhead.testing.sidecar_contract import SidecarContract
 from playhead.testing.stage import entry_of, equal, keyed, note, raising, whole
 
@@ -29,7 +30,7 @@ _VALUES: Sequence[object] = (
 )  # fmt: skip
 
 
-class StoreContract(QueryContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract, LargeContract):
+class StoreContract(QueryContract, SearchContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract, LargeContract):
     """D1 to D6, what queries return, branches and sidecars, for any store: blocking, async, with four methods or whole.
 
         class TestMyStore(playhead.testing.StoreContract):

@@ -109,7 +109,7 @@ def test_reset_starts_anew_and_keeps_an_archive_where_it_is_asked_to(tmp_path):
 # -- search
 
 
-def test_search_tells_how_many_match_then_one_json_line_an_entry_the_newest_first():
+def test_search_tells_how_many_match_then_one_json_line_an_entry_the_best_first():
     async def go():
         tape = fresh_tape()
         await tape.append(user("My VPN drops."))
@@ -226,18 +226,19 @@ def test_an_empty_text_finds_everything_of_the_kinds():
     run(go)
 
 
-def test_search_goes_on_by_the_page_until_all_was_seen_once():
+@pytest.mark.parametrize("query", ["note", ""])
+def test_search_goes_on_by_the_page_until_all_was_seen_once(query):
     async def go():
         tape = fresh_tape()
         for n in range(47):
             await tape.append(user(f"note {n}"))
-        seen, before = [], {}
+        seen, skip = [], 0
         for _ in range(10):
-            _, lines, rest = await search(tape, "note", limit=7, **before)
+            _, lines, rest = await search(tape, query, limit=7, skip=skip)
             seen += [line["id"] for line in lines]
             if not rest:
                 break
-            before = {"before": int(rest[0].split("=")[1])}
+            skip = int(rest[0].split("=")[1])
         assert seen == list(range(47, 0, -1))
 
     run(go)
@@ -250,17 +251,31 @@ def test_an_answer_never_fills_the_context_whatever_matches():
             await tape.append(user(f"{n} " + "字" * 500_000 + " vpn " + "字" * 5_000) if n == 50 else user(f"{n} vpn " + "字" * 800))
         text = await ask(tape, "tape_search", query="vpn", limit=100)
         assert default_counter().count(text) < PAGE + 200
-        assert "there are more; go on with before=" in text.split("\n")[-1]
-        seen, before = [], None
+        assert "there are more; go on with skip=" in text.split("\n")[-1]
+        seen, skip = [], 0
         while True:
-            _, lines, rest = await search(tape, "vpn", limit=100, **({"before": before} if before else {}))
+            _, lines, rest = await search(tape, "vpn", limit=100, skip=skip)
             seen += lines
             if not rest:
                 break
-            before = int(rest[0].split("=")[1])
-        assert [line["id"] for line in seen] == list(range(100, 0, -1))
+            skip = int(rest[0].split("=")[1])
+        assert [line["id"] for line in seen] == [*range(100, 51, -1), *range(50, 0, -1), 51]
         (long,) = [line for line in seen if "excerpt" in line]
         assert " vpn " in long["excerpt"] and len(long["excerpt"]) < EXCERPT + 10 and long["characters"] > 500_000
+
+    run(go)
+
+
+def test_words_are_found_in_other_forms_and_what_stands_beside_them_where_it_is_wished():
+    async def go():
+        tape = fresh_tape()
+        await tape.append(user("Which gateways were restarted?"))
+        await tape.append(assistant("Both of them."))
+        await tape.append(user("x " * 900 + "The restart took long."))
+        assert [line["id"] for line in (await search(tape, "restarting"))[1]] == [1, 3]
+        assert "The restart took" in (await search(tape, "restarting"))[1][1]["excerpt"]
+        assert [line["id"] for line in (await search(tape, "gateway"))[1]] == [1]
+        assert [line["id"] for line in (await search(tape, "gateway", smoothed=True))[1]] == [1, 2, 3]
 
     run(go)
 

@@ -1,16 +1,19 @@
 from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import anyio
 import pytest
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message, Text, ToolCall, ToolResult, assistant, tool_result_message, user
-from playhead.errors import Conflict, InvalidInput, KeyConflict, TapeNotScoped
+from playhead.errors import AnchorNotFound, Conflict, InvalidInput, KeyConflict, TapeNotScoped
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import Head
 from playhead.tape.tape import Tape, open_tape
-from playhead.view.context import TapeContext, default_tape_context
+from playhead.testing import FakeClock
+from playhead.view.context import LAST_ANCHOR, TapeContext, default_tape_context
 
 
 def run(function):
@@ -137,20 +140,50 @@ def test_info_tells_what_the_tape_holds():
     run(go)
 
 
-def test_search_finds_the_newest_first_in_values_not_in_names_and_equal_payloads_once():
+def test_search_finds_words_in_values_not_in_names_and_equal_payloads_once():
     async def go():
         tape = fresh()
         for text in ("The VPN drops", "你好", "vpn again", "the vpn drops", "The VPN drops"):
             await tape.append(user(text))
         await tape.append_event("note", {"host": "vpn-1", "port": 1194})
-        assert [e.id for e in await tape.search("vpn")] == [6, 5, 4, 3]
-        assert [e.id for e in await tape.search("你")] == [2]
-        assert [e.id for e in await tape.search("1194")] == [6]
-        assert [e.id for e in await tape.search("vpn", limit=1)] == [6]
-        assert [e.id for e in await tape.search("vpn", kinds=["message"], limit=1)] == [5]
-        assert await tape.search("role") == [] and await tape.search("") == []
+        assert await found(tape, "vpn") == [3, 5, 4, 6]
+        assert await found(tape, "你") == [2]
+        assert await found(tape, "1194") == [6]
+        assert await found(tape, "vpn", limit=1) == [3]
+        assert await found(tape, "vpn", kinds=["event"]) == [6]
+        assert await found(tape, "role") == [] and await found(tape, "user") == [] and await found(tape, "") == []
 
     run(go)
+
+
+def test_search_is_narrowed_by_anchor_dates_and_the_past():
+    async def go():
+        tape = fresh()
+        with clock.using(FakeClock(datetime(2026, 3, 1, 12, tzinfo=UTC))) as time:
+            for n in range(4):
+                await tape.append(user(f"vpn {n}"))
+                if n == 1:
+                    await tape.handoff("middle")
+                time.advance(timedelta(days=1))
+        assert await found(tape, "vpn") == [6, 5, 2, 1]
+        assert await found(tape, "vpn", after_anchor="middle") == await found(tape, "vpn", after_anchor=LAST_ANCHOR) == [6, 5]
+        assert await found(tape, "vpn", since="2026-03-03") == [6, 5]
+        assert await found(tape, "vpn", until=date(2026, 3, 2)) == [2, 1]
+        assert await found(tape, "vpn", since="2026-03-02", until="2026-03-03T12:00:00Z") == [5, 2]
+        assert await found(tape.at(5), "vpn") == [5, 2, 1]
+        assert await found(tape.at(2), "vpn", kinds=["event"]) == []
+        with pytest.raises(AnchorNotFound):
+            await tape.search("vpn", after_anchor="absent")
+        with pytest.raises(InvalidInput, match="earlier"):
+            await tape.search("vpn", since="2026-03-03", until="2026-03-02")
+        with pytest.raises(InvalidInput, match="several"):
+            await tape.search("vpn", kinds="message")
+
+    run(go)
+
+
+async def found(tape, text, **narrowed):
+    return [hit.entry.id for hit in await tape.search(text, **narrowed)]
 
 
 def test_a_key_makes_an_append_happen_once():

@@ -15,7 +15,7 @@ from playhead.fold.node import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class SummaryHit:
     """A summary that was found, and how often what was looked for stands in it."""
 
     node: Node
@@ -32,7 +32,7 @@ class Placed:
 
 async def search_summaries(
     memory: FoldMemory, *, text: str | None = None, regex: str | re.Pattern[str] | None = None, levels: Collection[int] | None = None, limit: int = 50, include_merged: bool = False
-) -> list[Hit]:
+) -> list[SummaryHit]:
     """Return the summaries that hold a text, upper and lower case alike, or match a regex, which wins over the text; with neither all.
 
     The most matches come first, then the newest. What is searched is the prose and the names listed below it. Only summaries that
@@ -42,11 +42,11 @@ async def search_summaries(
     matches = _matcher(text, regex)
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise InvalidInput(f"A search's limit is a whole number from 1, not {limit!r}.")
-    best: list[tuple[tuple[int, int, int], str, Hit]] = []
+    best: list[tuple[tuple[int, int, int], str, SummaryHit]] = []
     async for node in _searched(memory, include_merged=include_merged):
         count = matches(node) if levels is None or node.level in levels else 0
         if count:
-            found = (count, node.last, node.level), node.uid, Hit(node=node, matches=count)
+            found = (count, node.last, node.level), node.uid, SummaryHit(node=node, matches=count)
             if len(best) < limit:
                 heappush(best, found)
             else:

@@ -11,7 +11,7 @@ from playhead.errors import InvalidInput, SummaryNotFound
 from playhead.fold.forest import Forest, Pin, PinKind
 from playhead.fold.ledger.entries import cleared_entry, forgotten_entry, lock_entry, pin_entry, unlock_entry, unpin_entry
 from playhead.fold.ledger.memory import FoldMemory
-from playhead.fold.ledger.search import Hit, Placed, get_summaries_in_range, search_summaries
+from playhead.fold.ledger.search import Placed, SummaryHit, get_summaries_in_range, search_summaries
 from playhead.fold.node import Node
 from playhead.prompt.manager.messages import MessageBook
 from playhead.prompt.manager.receipts import FoldReceipt, receipts
@@ -79,7 +79,7 @@ class Memories:
         """Return what a summary tells, word for word. Raises SummaryNotFound."""
         return await self._memory.words(await self.summary(id))
 
-    async def search(self, *, text: str | None, regex: str | None, levels: Collection[int] | None, limit: int, include_merged: bool) -> list[Hit]:
+    async def search(self, *, text: str | None, regex: str | None, levels: Collection[int] | None, limit: int, include_merged: bool) -> list[SummaryHit]:
         """Return the summaries that hold a text or match an expression, the most matches first, then the newest."""
         return await search_summaries(self._memory, text=text, regex=regex, levels=levels, limit=limit, include_merged=include_merged)
 

@@ -13,7 +13,7 @@ from playhead.fold.choosing.debt import Debt
 from playhead.fold.choosing.holds import Hold
 from playhead.fold.choosing.quarantine import Alarm, Quarantine, quarantine
 from playhead.fold.forest import Pin
-from playhead.fold.ledger.search import Hit, Placed
+from playhead.fold.ledger.search import Placed, SummaryHit
 from playhead.fold.node import Node
 from playhead.fold.ticker import Ticked
 from playhead.prompt.manager.holding import Holding
@@ -112,7 +112,7 @@ class Remembering:
         with self._in_use():
             await self._memories.lock(id, is_locked=False)
 
-    async def search_summaries(self, text: str | None = None, *, regex: str | None = None, levels: Collection[int] | None = None, limit: int = 50, include_merged: bool = False) -> list[Hit]:
+    async def search_summaries(self, text: str | None = None, *, regex: str | None = None, levels: Collection[int] | None = None, limit: int = 50, include_merged: bool = False) -> list[SummaryHit]:
         """Return the summaries that hold a text, or match a regular expression, the most matches first, then the newest; without either all of them."""
         with self._in_use():
             return await self._memories.search(text=text, regex=regex, levels=levels, limit=limit, include_merged=include_merged)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
+
+from anyio import to_thread
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
@@ -22,6 +25,8 @@ from playhead.store.family import FAMILY, Kin, kin_of, renaming
 from playhead.store.lease import check_fence, granted, returned
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
+from playhead.store.ranked.unindexed import search
 from playhead.store.replay import key_of
 from playhead.store.turnstile import Turnstiles
 
@@ -145,6 +150,14 @@ class AdaptedStore:
             return len(await self.fetch_all(query))
         async with self._reading(query.tape):
             return int(await self._tapes.ask("count", query))
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries that are most about a text, the best first; unless the store searches itself, the whole tape is read."""
+        async with self._reading(query.tape) as family:
+            if self._tapes.takes("search", "smoothed"):
+                return list(await self._tapes.ask("search", query, text, smoothed=smoothed))
+            whole = shown(query.tape, await family.tapes.whole(query.tape))
+            return await to_thread.run_sync(partial(search, whole, query, text, smoothed=smoothed))
 
     async def branch(self, name: str) -> BranchRecord | None:
         """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""

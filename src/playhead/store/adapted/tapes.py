@@ -16,7 +16,7 @@ FOUR = ("list_tapes", "reset", "fetch_all", "append")
 FAMILIES = ("apply", "branch", "branches", "sidecars", "marks", "collect", "rename")
 LEASES = ("lease", "release")
 CURSORS = ("cursor", "move_cursor")
-REST = ("append_many", "head", "find", "count", "aclose", "lock", *FAMILIES, *LEASES, *CURSORS)
+REST = ("append_many", "head", "find", "count", "search", "aclose", "lock", *FAMILIES, *LEASES, *CURSORS)
 
 
 class UserTapes:

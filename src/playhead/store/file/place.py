@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.errors import StoreDamaged
-from playhead.store.connection import Durability
+from playhead.store.concordance.library import Library
+from playhead.store.connection import Durability, SearchBy
 from playhead.store.file.disk import Disk, make_directories
 from playhead.store.file.family.shelf import Shelf
 from playhead.store.file.findings import Findings
@@ -25,9 +26,10 @@ REDO = ".redo"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A directory of tapes, how safe an acknowledged append must be, how many seconds to wait for others, who hears of what was amiss, and how entries are encoded.
+    """A directory of tapes, how safe an acknowledged append must be, how many seconds to wait for others, who hears of what was amiss, how entries are encoded, and how they are searched.
 
-    `shelf` has what branches show of short files; `inline_limit` is how many bytes of JSON a payload may have that is kept in one piece.
+    `shelf` has what branches show of short files, `library` what was read of the volumes of terms; `inline_limit` is how many bytes of JSON
+    a payload may have that is kept in one piece.
     """
 
     directory: str
@@ -39,12 +41,19 @@ class Place:
     codec: LineCodec | None
     read_only: bool = False
     inline_limit: int | None = INLINE
+    search: SearchBy = "index"
+    library: Library = field(default_factory=Library, compare=False, repr=False)
     shelf: Shelf[Any] = field(default_factory=Shelf, compare=False, repr=False)
 
     @property
     def hidden(self) -> str:
         """The directory of locks, drafts, redo files and indexes."""
         return f"{self.directory}/{HIDDEN}"
+
+    @property
+    def keeps_words(self) -> bool:
+        """Whether the terms of entries are kept for searches: never of entries that a codec may have enciphered."""
+        return self.search == "index" and self.codec is None
 
     @property
     def flushes(self) -> bool:
@@ -92,6 +101,10 @@ class Place:
     def index(self, stem: str) -> str:
         """Return the directory of a tape's index."""
         return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}.index"
+
+    def words(self, stem: str) -> str:
+        """Return the directory of the volumes of a tape's terms."""
+        return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}.words"
 
     def ledger(self, stem: str, name: str) -> str:
         """Return where something that is known of a family beside its entries is kept."""

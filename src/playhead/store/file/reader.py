@@ -16,13 +16,13 @@ from playhead.store.scan import stands_as_written
 
 def fetch(tape: Lineage, query: TapeQuery) -> list[TapeEntry]:
     """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge."""
-    first, last = _bounds(tape, query)
+    first, last = bounds(tape, query)
     return list(islice(_admitted(_lines(tape, query, first, last), query), query.count))
 
 
 def count(tape: Lineage, query: TapeQuery) -> int:
     """Return how many entries a query returns; ids are dense, so without a filter nothing is read."""
-    first, last = _bounds(tape, query)
+    first, last = bounds(tape, query)
     is_plain = query.only is None and query.text is None and query.since is None and query.until is None
     if not is_plain or not tape.is_dense:
         return sum(1 for _ in islice(_admitted(_lines(tape, query, first, last), query), query.count))
@@ -30,7 +30,7 @@ def count(tape: Lineage, query: TapeQuery) -> int:
     return number if query.count is None else min(number, query.count)
 
 
-def _bounds(tape: Lineage, query: TapeQuery) -> tuple[int, int]:
+def bounds(tape: Lineage, query: TapeQuery) -> tuple[int, int]:
     """Return the lowest and the highest id that a query's window, cursor and bounds leave."""
     end = tape.tail.id if query.ceiling is None else min(tape.tail.id, query.ceiling)
     low, high = _window(tape, query, end)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, closing
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 from weakref import finalize
 from zlib import crc32
 
@@ -18,10 +19,10 @@ from anyio import to_thread
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.errors import InvalidInput, ReadOnly, StoreError, StoreUnavailable
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
-from playhead.store.connection import Durability
+from playhead.store.connection import Durability, SearchBy
 from playhead.store.failures import typed
 from playhead.store.family import kin_of, renaming
 from playhead.store.file import blobs, listing, marking, reader
@@ -39,6 +40,8 @@ from playhead.store.file.place import Place
 from playhead.store.file.record.codec import LineCodec
 from playhead.store.file.record.lineage import Lineage
 from playhead.store.file.record.lines import body_of
+from playhead.store.file.words.indexing import CatchUp
+from playhead.store.file.words.searching import PATIENCE, Behind, Search
 from playhead.store.file.writer import Alone, Apart, Appending, Writer
 from playhead.store.health import Health
 from playhead.store.hop import deliver
@@ -48,6 +51,7 @@ from playhead.store.names import checked_name
 from playhead.store.parting import INLINE, checked_limit
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
 from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
@@ -62,8 +66,9 @@ class FileTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process. `timeout` is how
     many seconds it waits for other processes before StoreBusy. `on_finding` hears of what was amiss in a file and mended; without it
     that is logged, `findings` has the newest. `codec` keeps payload and meta in another form, compressed or enciphered. `disk` makes
-    the calls to the system. With `read_only` nothing is written, locked or mended, and what would write raises ReadOnly. Of a payload
-    with more than `inline_limit` bytes of JSON the large values are kept as blobs (None: of none); entries are read back whole.
+    the calls to the system. Of a payload with more than `inline_limit` bytes of JSON the large values are kept as blobs (None: of none);
+    entries are read back whole. Entries are searched by an index that is filled behind them, while there is time; with `search="scan"`, or a
+    codec, there is none, and a search reads all of its tape. With `read_only` nothing is written, locked or mended, and what would write raises ReadOnly.
 
     Usable as constructed, or with `async with`; works under asyncio and trio, and a fork of the process may
     go on using it. All promises hold (D1 to D8). Not for network file systems, which do not keep locks.
@@ -80,6 +85,7 @@ class FileTapeStore:
         on_finding: Callable[[Finding], None] | None = None,
         codec: LineCodec | None = None,
         disk: Disk | None = None,
+        search: SearchBy = "index",
         read_only: bool = False,
         inline_limit: int | None = INLINE,
     ) -> None:
@@ -87,6 +93,8 @@ class FileTapeStore:
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
         if not timeout >= 0:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
+        if search not in get_args(SearchBy):
+            raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {search!r}.")
         place = Place(
             directory=_checked_path(path),
             durability=durability,
@@ -97,6 +105,7 @@ class FileTapeStore:
             codec=codec,
             read_only=read_only,
             inline_limit=checked_limit(inline_limit),
+            search=search,
         )
         self._place = place
         self._writing = [Lane(lambda queue: Writer(place).serve(queue), size=1, name="playhead file writer") for _ in range(_WRITERS)]
@@ -187,6 +196,19 @@ class FileTapeStore:
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""
         return await self._ask(query.tape, partial(reader.count, query=query))
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
+        uses_volumes = self._place.keeps_words
+        search = Search(place=self._place, query=query, text=text, smoothed=smoothed, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._place.read_only else None)
+        found = await self._ask(query.tape, search)
+        if isinstance(found, Behind):
+            root = kin_of(query.tape).root
+            with suppress(StoreError):
+                while await self._write(root, CatchUp(root, found.stems, found.is_spoilt)):
+                    found = Behind(found.stems)
+            found = cast(list[Hit], await self._ask(query.tape, replace(search, patience=None)))
+        return found
 
     async def branch(self, name: str) -> BranchRecord | None:
         """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""
@@ -292,7 +314,7 @@ class FileTapeStore:
         self._closed = True
         await to_thread.run_sync(partial(stop_and_wait, *self._writing, self._reading))
 
-    def _write(self, root: str, work: Appending | Alone | Apart | None) -> Awaitable[Any]:
+    def _write(self, root: str, work: Appending | Alone | Apart | CatchUp | None) -> Awaitable[Any]:
         """Hand work to the writer that does all of a family's; not itself a coroutine, as each one costs an append time."""
         self._check_writable()
         return self._writing[crc32(root.encode()) % _WRITERS].run(work)

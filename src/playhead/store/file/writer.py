@@ -6,17 +6,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from itertools import groupby
+from time import monotonic
 from typing import Any, NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
+from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.failures import typed
 from playhead.store.family import Kin
 from playhead.store.file.blobs import settle
 from playhead.store.file.family.household import Household
+from playhead.store.file.members import member_stem
 from playhead.store.file.place import Place
 from playhead.store.file.record.draft import Draft
 from playhead.store.file.record.lines import Body
+from playhead.store.file.words.indexing import CatchUp, Indexing
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.protocol import Head
@@ -57,17 +61,48 @@ class Writer:
 
     def __init__(self, place: Place) -> None:
         self._place = place
+        self._indexing = Indexing(place) if place.keeps_words else None
+        self._spare = Spare()
         self._held: OrderedDict[str, Household] = OrderedDict()
 
     def serve(self, queue: Queue) -> None:
         """Do the jobs until the queue ends, then close the files."""
         try:
-            for jobs in queue.groups(GROUP):
-                for root, its_jobs in _by_family([job for job in jobs if not job.ticket.done()]):
+            for jobs in queue.groups(GROUP, patience=self._patience):
+                started = monotonic()
+                for root, its_jobs in _by_family([job for job in jobs if not job.ticket.done() and not self._is_aside(job)]):
                     self._do(root, its_jobs)
+                self._index(jobs, queue, seconds=monotonic() - started)
         finally:
             for household in self._held.values():
                 household.close()
+
+    def _patience(self) -> float | None:
+        """Return after how many seconds without work what nobody waits for is done; None where there is none."""
+        return None if self._indexing is None or self._indexing.backlog.is_done else PATIENCE
+
+    def _is_aside(self, job: Job) -> bool:
+        """Do a job that makes volumes, for a moment; its result is whether there is more to do. False where it is another job."""
+        if not isinstance(job.work, CatchUp):
+            return False
+        try:
+            self._place.health.check()
+            job.result = self._indexing is not None and self._indexing.hurry(job.work)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
+            self._fail([job], exc)
+        else:
+            deliver([job])
+        return True
+
+    def _index(self, jobs: list[Job], queue: Queue, *, seconds: float) -> None:
+        """Take note of what grew, and make volumes of it where there is time."""
+        if self._indexing is None:
+            return
+        appends = [job.work for job in jobs if isinstance(job.work, Appending) and job.error is None]
+        for work in appends:
+            self._indexing.backlog.grew(member_stem(self._hold(work.kin.root).family.stem, work.kin))
+        self._spare.wrote(sum(len(work.entries) for work in appends), seconds=seconds)
+        self._spare.use(self._indexing.backlog.step, is_pause=not jobs, goes_on=lambda: not len(queue) and self._place.health.doubt is None)
 
     def _do(self, root: str | None, jobs: list[Job]) -> None:
         try:

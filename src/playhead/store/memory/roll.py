@@ -12,6 +12,9 @@ from playhead.errors import AnchorNotFound, Conflict, NoAnchors
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
+from playhead.store.ranked.answering import answer, question_of
+from playhead.store.ranked.hit import Hit
+from playhead.store.ranked.protocol import Stretch
 
 
 class Part(NamedTuple):
@@ -94,6 +97,26 @@ class Roll:
         """Return the strips that it shows something of, and its own."""
         return [part.strip for part in self._parts()]
 
+    def take_in(self, most: int) -> bool:
+        """Take the words of at most so many entries into the index; return whether all are in it."""
+        for strip, stop in self._parts():
+            most -= strip.take_in(stop, most=most)
+        return most > 0
+
+    def search(self, query: TapeQuery, text: str, *, smoothed: bool) -> list[Hit]:
+        """Return the entries that are most about a text; all are in the index. Raises NoAnchors, AnchorNotFound, InvalidInput."""
+        question = question_of(query, text, self._within(query), smoothed=smoothed)
+        end = self._end(query)
+        stretches = [Stretch(strip.words, strip.before + 1, min(stop, end)) for strip, stop in self._parts() if strip.before < min(stop, end)]
+        return [Hit(entry=self._entry(id), score=score) for id, score in answer(stretches, question)]
+
+    def _entry(self, id: int) -> TapeEntry:
+        return next(part.strip.entry(id) for part in self._parts() if id in part.ids)
+
+    def _end(self, query: TapeQuery) -> int:
+        """Return the id of the last entry of the tape as the query reads it."""
+        return self._own.end if query.ceiling is None else min(self._own.end, max(0, query.ceiling))
+
     def _parts(self) -> list[Part]:
         return [*self._shared, Part(self._own, self._own.end)]
 
@@ -106,7 +129,7 @@ class Roll:
 
     def _within(self, query: TapeQuery) -> range:
         """Return the ids that a query's window, cursor and bounds leave."""
-        end = self._own.end if query.ceiling is None else min(self._own.end, max(0, query.ceiling))
+        end = self._end(query)
         low, high = self._window(query, end)
         return range(max(low, query.cursor + 1, 1), (high if query.stop is None else min(high, query.stop - 1)) + 1)
 

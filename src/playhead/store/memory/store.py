@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 from types import TracebackType
 
@@ -21,10 +21,14 @@ from playhead.store.memory.leases import Leases
 from playhead.store.memory.shelf import Shelf
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
 from playhead.store.turnstile import Turnstiles
 
 _PART = 500
 """How many entries are looked through for the blobs that they name at a time."""
+
+SLICE = 128
+"""How many entries a search takes into its index before it lets others run."""
 
 
 class InMemoryTapeStore:
@@ -133,6 +137,18 @@ class InMemoryTapeStore:
         """Return how many entries `fetch_all` would return."""
         with self._use():
             return self._shelf.roll(query.tape).number(query)
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries that are most about a text, the best first.
+
+        The index is made by searches, of what came since the last one: an append never waits for it. Raises what `fetch_all` raises, InvalidInput.
+        """
+        while True:
+            with self._use():
+                roll = self._shelf.roll(query.tape)
+                if roll.take_in(SLICE):
+                    return roll.search(query, text, smoothed=smoothed)
+            await _let_others_run()
 
     async def branch(self, name: str) -> BranchRecord | None:
         """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""
@@ -251,3 +267,8 @@ class InMemoryTapeStore:
         gone = frozenset(names)
         self._leases.forget(gone)
         self._cursors = {key: head for key, head in self._cursors.items() if key[0] not in gone}
+
+
+async def _let_others_run() -> None:
+    with suppress(RuntimeError):  # driven without an event loop there are no others
+        await checkpoint()

@@ -13,6 +13,7 @@ from playhead.entry.entry import ANCHOR, TapeEntry, event_name, parse_date
 from playhead.store.horizon import Horizon
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.words import Words
 from playhead.store.replay import key_of
 from playhead.store.row import microseconds
 
@@ -27,6 +28,7 @@ class Strip:
         self.keys: dict[str, TapeEntry] = {}
         self.uids: dict[str, TapeEntry] = {}
         self.marks: list[Head] = []
+        self.words = Words(before=before)
         self._entries: list[TapeEntry] = []
         self._kinds: defaultdict[str, list[int]] = defaultdict(list)
         self._anchors: defaultdict[str | None, list[int]] = defaultdict(list)
@@ -96,6 +98,14 @@ class Strip:
         """Return the id of the first anchor of a name in a range of ids."""
         found = _part(self._anchors.get(name, []), within)
         return found[0] if found else None
+
+    def take_in(self, stop: int, *, most: int) -> int:
+        """Take the words of at most so many entries up to the id `stop` into the index; return how many that were."""
+        first = self.words.end + 1
+        ids = range(first, min(stop + 1, first + most))
+        for id in ids:
+            self.words.add(self.entry(id))
+        return len(ids)
 
     def matching(self, query: TapeQuery, within: range) -> Iterator[TapeEntry]:
         """Yield the entries of a range of ids that pass a query's filters, in its order, going only through what kinds and dates leave."""

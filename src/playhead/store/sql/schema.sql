@@ -115,3 +115,21 @@ CREATE TABLE cursors (
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (tenant, name, consumer)
 ) WITHOUT ROWID;
+
+-- The terms that entries are found by, in volumes: a cache, filled behind the entries and made anew where it is missing or spoilt.
+CREATE TABLE search_volumes (
+    volume_no INTEGER PRIMARY KEY,
+    tape_no   INTEGER NOT NULL,          -- whose own entries, from the id `first` to the id `last`
+    first     INTEGER NOT NULL,
+    last      INTEGER NOT NULL,
+    size      INTEGER NOT NULL,          -- how many bytes it has
+    mark      INTEGER NOT NULL,          -- their checksum, which tells it from another volume that had its number
+    rules     TEXT    NOT NULL           -- by which rules its terms were told; by others they may be other terms
+);
+CREATE INDEX search_volumes_tape ON search_volumes (tape_no);
+
+-- Its bytes, so many a row that one fills a page of the file.
+CREATE TABLE search_pages (
+    place   INTEGER PRIMARY KEY,         -- volume_no << 24 | number of the page
+    content BLOB NOT NULL
+);

@@ -47,3 +47,9 @@ SELECT name, consumer, generation, seq FROM cursors ORDER BY name, consumer
 
 -- name: leases
 SELECT name, owner, epoch, until FROM leases ORDER BY name
+
+-- name: volumes
+SELECT volume_no, tape_no, first, last, size, mark, rules FROM search_volumes ORDER BY volume_no
+
+-- name: stray_pages
+SELECT count(*) FROM search_pages p WHERE NOT EXISTS (SELECT 1 FROM search_volumes v WHERE v.volume_no = p.place >> 24)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,10 +19,11 @@ from anyio import to_thread
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.errors import InvalidInput, ReadOnly, StoreError, StoreUnavailable
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
-from playhead.store.connection import Durability, Network, Place
+from playhead.store.concordance.library import Library
+from playhead.store.connection import Durability, Network, Place, SearchBy
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
@@ -29,11 +31,14 @@ from playhead.store.parting import INLINE, checked_limit
 from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
 from playhead.store.sqlite import blobs, marking, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.branching import collect
+from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
 from playhead.store.sqlite.renaming import rename
+from playhead.store.sqlite.searching import PATIENCE, Behind, Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.work import Act, Work, appended, changed
 from playhead.store.sqlite.writer import Writer
@@ -50,6 +55,8 @@ class SQLiteTapeStore:
     `durability` says what an acknowledged append survives: "disk" a power loss, "process" the end of the process.
     `timeout` is how many seconds it waits for other processes before StoreBusy. Works under asyncio and trio, in
     any number of tasks and threads, with any number of stores on one file; a fork of the process may go on using it.
+    Entries are searched by an index that is filled behind them, while there is time; with `search="scan"` there is none, and a search
+    reads all of its tape.
     A network file system, where the log does not work between machines, is refused unless `network` is "allow". With `read_only`
     nothing is written, made or locked, so a read-only place will do, and every method that writes raises ReadOnly.
     Of a payload with more than `inline_limit` bytes of JSON the large values are kept as blobs (None: of none); entries are read back whole.
@@ -68,6 +75,7 @@ class SQLiteTapeStore:
         durability: Durability = "disk",
         timeout: float = 30.0,
         network: Network = "refuse",
+        search: SearchBy = "index",
         read_only: bool = False,
         inline_limit: int | None = INLINE,
     ) -> None:
@@ -77,7 +85,9 @@ class SQLiteTapeStore:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
         if network not in get_args(Network):
             raise InvalidInput(f"A store on a network file system is something to 'refuse' or to 'allow', not {network!r}.")
-        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network, inline_limit=checked_limit(inline_limit))
+        if search not in get_args(SearchBy):
+            raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {search!r}.")
+        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network, search=search, inline_limit=checked_limit(inline_limit))
         self._place = place
         self._load = partial(blobs.load, place)
         self._read_only = read_only
@@ -85,6 +95,7 @@ class SQLiteTapeStore:
         self._writing = Lane(lambda queue: Writer(place, health=health, database=database).serve(queue), size=1, name="playhead writer")
         self._reading = Lane(partial(_read, place, Watched if read_only else partial(Shared, health=health, database=database)), size=_READERS, name="playhead reader")
         self._turns = Turns(f"{os.path.realpath(place.path)}.locks")
+        self._library = Library()
         self._closed = False
         finalize(self, _let_go, self._writing, self._reading)
 
@@ -204,6 +215,19 @@ class SQLiteTapeStore:
     async def find(self, tape: str, *, keys: Sequence[str] = (), uids: Sequence[str] = ()) -> Mapping[str, TapeEntry]:
         """Return, by idempotency key and by uid, those entries of the tape that have one of these."""
         return await self._read(partial(reader.find, tape=checked_name(tape), keys=tuple(keys), uids=tuple(uids), load=self._load))
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
+        """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
+        checked_name(query.tape)
+        uses_volumes = self._place.search == "index"
+        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._read_only else None)
+        found = await self._read(search)
+        if isinstance(found, Behind):
+            with suppress(StoreError):
+                while await self._writing.run(CatchUp(found.tape_nos, found.is_spoilt)):
+                    found = Behind(found.tape_nos)
+            found = cast(list[Hit], await self._read(replace(search, patience=None)))
+        return found
 
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""

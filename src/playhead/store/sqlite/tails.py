@@ -12,6 +12,7 @@ from playhead.store.change import OPEN, BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, eid, microseconds
+from playhead.store.sqlite.volumes import forget, of_tape
 from playhead.store.statements import statements
 
 LONG_AGO = -(1 << 62)
@@ -163,7 +164,9 @@ class Tails:
             return False
         low, high = eid(found[0], 0), eid(found[0], LAST_SEQ)
         (edge,) = self.execute(self._sql["purge_edge"], (low, high)).fetchone()
-        if edge is None:
+        if numbers := of_tape(self.execute, found[0])[:1]:
+            forget(self.execute, numbers)
+        elif edge is None:
             self.execute(self._sql["forget_tape"], found)
         else:
             for name in ("purge_kinds", "purge_uids", "purge_entries"):

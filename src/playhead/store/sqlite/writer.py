@@ -7,14 +7,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
+from time import monotonic
 
 from playhead.errors import InvalidInput, PlayheadError, StoreError
+from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.connection import Place, connect, disconnect
 from playhead.store.failures import typed
 from playhead.store.health import Health
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
+from playhead.store.sqlite.indexing import CatchUp, Indexing
 from playhead.store.sqlite.tapes import Tapes
 from playhead.store.sqlite.work import Act, Work, Writing
 from playhead.store.statements import statements
@@ -49,15 +52,20 @@ class Writer:
         self._connection: sqlite3.Connection | None = None
         self._presence: Presence
         self._tapes: Tapes
+        self._indexing: Indexing | None = None
+        self._spare = Spare()
         self._execute: Callable[..., sqlite3.Cursor]
 
     def serve(self, queue: Queue) -> None:
         """Do the jobs until the queue ends, then close the file."""
         try:
-            for jobs in queue.groups(GROUP):
-                self._do([job for job in jobs if _prepared(job, limit=self._place.inline_limit)])
+            for jobs in queue.groups(GROUP, patience=self._patience):
+                started = monotonic()
+                self._do([job for job in jobs if _prepared(job, limit=self._place.inline_limit) and not self._is_aside(job)])
                 deliver(jobs)
+                self._note(jobs, seconds=monotonic() - started)
                 self._tidy(queue)
+                self._index(queue, is_pause=not jobs)
         finally:
             disconnect(self._connection, lock=self._lock)
 
@@ -89,6 +97,8 @@ class Writer:
         self._presence = Presence(self._place.path, database=self._database)
         self._execute = self._connection.execute
         self._tapes = Tapes(self._connection, path=self._place.path)
+        if self._place.search == "index":
+            self._indexing = Indexing(self._connection, self._tapes.tails, presence=self._presence, lock=self._lock, synchronous=f"sync_{self._place.durability}")
         with suppress(OSError):
             self._unemptied = Path(f"{self._place.path}-wal").stat().st_size
 
@@ -160,7 +170,7 @@ class Writer:
         try:
             connection.execute(self._sql["rollback"])
         except sqlite3.Error:
-            self._connection = None
+            self._connection = self._indexing = None
             connection.close()
 
     def _fail(self, jobs: list[Job], error: Exception) -> None:
@@ -172,17 +182,23 @@ class Writer:
         """Empty the log into the file once it is long; remove what was reset while nothing waits."""
         if self._connection is None or self._health.doubt is not None:
             return
-        if self._unemptied >= _LOG_LIMIT:
-            self._unemptied = 0
-            self._aside(self._empty_log)
+        self._empty_long_log()
         while self._purging and not len(queue):
             self._purging = self._aside(self._purge)
 
     def _aside(self, work: Callable[[], bool]) -> bool:
         """Do something nobody waits for, under the lock; False where it failed or there is no more of it."""
-        try:
+
+        def locked() -> bool:
             with self._lock:
                 return work()
+
+        return self._unlocked(locked)
+
+    def _unlocked(self, work: Callable[[], bool]) -> bool:
+        """Do something nobody waits for that takes the lock itself; False where it failed or there is no more of it."""
+        try:
+            return work()
         except StoreError:
             return False
         except sqlite3.Error as exc:
@@ -190,6 +206,51 @@ class Writer:
             if exc.sqlite_errorcode & 0xFF not in _SURELY_UNDONE:
                 self._health.doubt = f"The disk failed under the store '{self._place.path}' ({exc})"
             return False
+
+    def _patience(self) -> float | None:
+        """Return after how many seconds without work what nobody waits for is done; None where there is none."""
+        return None if self._indexing is None or self._indexing.backlog.is_done else PATIENCE
+
+    def _is_aside(self, job: Job) -> bool:
+        """Do a job that makes volumes of what grew, for a moment; its result is whether there is more to do. False where it is another job."""
+        if not isinstance(job.work, CatchUp):
+            return False
+        try:
+            self._health.check()
+            if self._connection is None:
+                self._open()
+            job.result = self._indexing is not None and self._indexing.hurry(job.work)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
+            self._undo()
+            self._fail([job], exc)
+        return True
+
+    def _note(self, jobs: list[Job], *, seconds: float) -> None:
+        """Take note of what grew."""
+        if self._indexing is None:
+            return
+        steps = [step for job in jobs if isinstance(job.work, Work) and job.error is None for step in job.work.steps if isinstance(step, Writing)]
+        for step in steps:
+            self._indexing.backlog.grew(step.tape)
+        self._spare.wrote(sum(len(step.rows) for step in steps), seconds=seconds)
+
+    def _index(self, queue: Queue, *, is_pause: bool) -> None:
+        """Make volumes of what grew, where there is time."""
+        if self._indexing is None or self._indexing.backlog.is_done:
+            return
+        self._spare.use(self._index_a_little, is_pause=is_pause, goes_on=lambda: not len(queue) and self._health.doubt is None)
+
+    def _index_a_little(self) -> bool:
+        more = self._indexing is not None and self._unlocked(self._indexing.backlog.step)
+        self._empty_long_log()
+        return more
+
+    def _empty_long_log(self) -> None:
+        if self._indexing is not None:
+            self._unemptied, self._indexing.written = self._unemptied + self._indexing.written, 0
+        if self._unemptied >= _LOG_LIMIT:
+            self._unemptied = 0
+            self._aside(self._empty_log)
 
     def _empty_log(self) -> bool:
         self._execute(self._sql["checkpoint"]).fetchall()

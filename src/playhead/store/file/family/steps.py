@@ -76,10 +76,14 @@ def settle(place: Place, steps: Sequence[Sequence[Any]]) -> None:
 
 
 def forget(place: Place, stem: str) -> None:
-    """Remove a tape's index; it is made anew when it is needed."""
-    index = place.index(stem)
-    with suppress(OSError):
-        discard(place.disk, *(f"{index}/{name}" for name in place.disk.names(index)))
+    """Remove a tape's index and the volumes of its terms; they are made anew when they are needed."""
+    _empty(place.disk, place.index(stem))
+    forget_words(place, stem)
+
+
+def forget_words(place: Place, stem: str) -> None:
+    """Remove the volumes of a tape's terms."""
+    _empty(place.disk, place.words(stem))
 
 
 def discard(disk: Disk, *paths: str) -> None:
@@ -87,6 +91,11 @@ def discard(disk: Disk, *paths: str) -> None:
     for path in paths:
         with suppress(OSError):
             disk.remove(path)
+
+
+def _empty(disk: Disk, directory: str) -> None:
+    with suppress(OSError):
+        discard(disk, *(f"{directory}/{name}" for name in disk.names(directory)))
 
 
 def write_new(place: Place, path: str, content: Iterable[bytes]) -> None:

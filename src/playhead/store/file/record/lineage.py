@@ -43,7 +43,7 @@ class Lineage:
     @property
     def is_dense(self) -> bool:
         """Whether no id is missing, as may be where another program wrote entries."""
-        return not any(stretch.recording.tail.older for stretch in self._stretches())
+        return not any(stretch.recording.tail.older for stretch in self.stretches())
 
     def forwards(self, first: int, last: int) -> Iterator[Found]:
         """Return the entries with these ids and those between them, each behind its place in its file."""
@@ -62,7 +62,7 @@ class Lineage:
         if not set(keys).isdisjoint(uids):
             return {**self.find(keys=(), uids=uids), **self.find(keys=keys, uids=())}
         found: dict[str, TapeEntry] = {}
-        for stretch in self._stretches():
+        for stretch in self.stretches():
             wanted = [[name for name in names if name not in found] for names in (keys, uids)]
             if not any(wanted):
                 break
@@ -107,9 +107,9 @@ class Lineage:
                 yield from recording.anchors(min(last, recording.tail.id))
 
     def _recordings(self) -> Iterator[Recording]:
-        return (stretch.recording for stretch in self._stretches())
+        return (stretch.recording for stretch in self.stretches())
 
-    def _stretches(self) -> Iterator[Stretch]:
+    def stretches(self) -> Iterator[Stretch]:
         """Yield the files, the newest first, each open until the next is asked for."""
         yield self._newest
         depth = 0

@@ -24,6 +24,7 @@ from playhead.store.file.upkeep.beginning import kin_in
 from playhead.store.file.upkeep.index_check import check_index
 from playhead.store.file.upkeep.kin_check import KinCheck, Member
 from playhead.store.file.upkeep.line_check import LineCheck
+from playhead.store.file.upkeep.words_check import check_words
 from playhead.store.flaws import Flaws, VerifyReport
 from playhead.store.parting import apart, joined
 
@@ -171,6 +172,7 @@ class _Proof:
         if not facts.is_damaged and facts.tail.begun:
             recording = Recording(file, facts.tail, place=self._place, shared=facts.shared)
             check_index(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
+            check_words(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
 
     def _parts(self, line: Line) -> Iterator[str]:
         """Yield which parts of an entry are missing; what a codec wrote can only be told with it."""

@@ -21,6 +21,7 @@ from playhead.store.sqlite.upkeep.catalogue import IN_USE, REMOVED, Catalogue, N
 from playhead.store.sqlite.upkeep.entry_check import EntryCheck, rows
 from playhead.store.sqlite.upkeep.lineages import check_lineages, check_names
 from playhead.store.sqlite.upkeep.looking import looked_at
+from playhead.store.sqlite.upkeep.volume_check import check_volumes
 from playhead.store.statements import statements
 
 _SOUND = ("ok",)
@@ -83,6 +84,7 @@ class _Proof:
         entries = sum(self._check_tape(found, row, ends) for number, row in found.numbered.items() if type(number) is int)
         self._check_strangers(found)
         self._check_indexes(found)
+        check_volumes(self._connection, found, self._flaws)
         self._check_readers(found, ends)
         blobs.check(self._connection, self._flaws)
         return self._flaws.report(self._path, tapes=sum(row.state == IN_USE for row in found.numbered.values()), entries=entries)
