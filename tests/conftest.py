@@ -27,6 +27,24 @@ def _new_threads(before: set[threading.Thread]) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("playhead ") and thread not in before]
 
 
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """Yield the URL of a PostgreSQL database whose tables are there and empty."""
+    from tests.postgres import databases
+
+    with databases().database() as url:
+        yield url
+
+
+@pytest.fixture
+def empty_postgres_url() -> Iterator[str]:
+    """Yield the URL of a PostgreSQL database in which nothing was made yet."""
+    from tests.postgres import databases
+
+    with databases().empty() as url:
+        yield url
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Let what was printed or logged pass between processes: half a surrogate pair, as odd file names have, would end them."""
