@@ -19,7 +19,10 @@ from tests.postgres.server import Server, joined
 
 GIVEN = "PLAYHEAD_POSTGRES_URL"
 FEW = 2_000
-FORGET = "SELECT format('DELETE FROM %s', oid::regclass), reltuples FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace AND relname <> %s"
+FORGET = """
+SELECT format('DELETE FROM %s', oid::regclass) FROM pg_class
+WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'playhead'::regnamespace AND relname <> 'schema_version'
+"""
 
 
 class Databases:
@@ -74,7 +77,7 @@ class Databases:
             others = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").fetchone()[0]
             if others:
                 return False
-            statements = [row[0] for row in connection.execute(FORGET, [VERSIONS])]
+            statements = [row[0] for row in connection.execute(FORGET)]
             return sum(connection.execute(statement).rowcount for statement in statements) < FEW
 
     def _with_tables(self) -> str:
@@ -99,9 +102,6 @@ class Databases:
             for name in [*self._clean, *([self._template] if self._template else [])]:
                 self._drop(name)
         self._admin.close()
-
-
-VERSIONS = "schema_version"
 
 
 async def _make_tables(url: str) -> None:

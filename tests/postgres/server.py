@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -156,7 +155,7 @@ def _made(*, fsync: bool) -> Iterator[tuple[Server, IO[bytes]]]:
 
 def _users(folder: Path) -> IO[bytes]:
     """Return the file whose shared lock says that its holder uses the server; raises OSError where the server is about to end."""
-    users = open(folder / "users", "rb")
+    users = (folder / "users").open("rb")
     try:
         fcntl.flock(users, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
