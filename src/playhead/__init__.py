@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     from playhead.store.flaws import Flaw, VerifyReport
     from playhead.store.loss import Loss, SalvageReport
     from playhead.store.memory.store import InMemoryTapeStore
+    from playhead.store.postgres.store import PostgresTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.sqlite.store import SQLiteTapeStore
@@ -156,7 +157,7 @@ __all__ = [
     "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model",
     "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node",
     "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan",
-    "PlayheadError", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta",
+    "PlayheadError", "PostgresTapeStore", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta",
     "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream",
     "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step",
     "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryNotFound",
@@ -250,6 +251,7 @@ _HOMES = {
     "playhead.store.flaws": "Flaw VerifyReport",
     "playhead.store.loss": "Loss SalvageReport",
     "playhead.store.memory.store": "InMemoryTapeStore",
+    "playhead.store.postgres.store": "PostgresTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.sqlite.store": "SQLiteTapeStore",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
@@ -47,10 +47,17 @@ class Queue:
             with self._lock:
                 self._finished += 1
 
-    def groups(self, most: int) -> Iterator[list[Job]]:
-        """Yield all jobs that wait, up to `most` at a time; only where a single thread serves the queue."""
+    def groups(self, most: int, *, idle: Callable[[], float | None] | None = None) -> Iterator[list[Job]]:
+        """Yield all jobs that wait, up to `most` at a time, and none where none came for as many seconds as `idle` says; only where a single thread serves the queue."""
         jobs = self._jobs
-        while (job := jobs.get()) is not None:
+        while True:
+            try:
+                job = jobs.get(timeout=idle() if idle is not None else None)
+            except Empty:
+                yield []
+                continue
+            if job is None:
+                return
             group = [job]
             while len(group) < most and jobs.qsize() and (job := jobs.get_nowait()) is not None:
                 group.append(job)
@@ -91,6 +98,12 @@ class Lane:
                 if len(self._threads) < min(self._size, self._queue.unfinished):
                     self._start()
         return await job.ticket
+
+    def start(self) -> None:
+        """Start a thread where none runs, to do what needs no job."""
+        with self._lock:
+            if not self._threads:
+                self._start()
 
     def stop(self) -> list[threading.Thread]:
         """End the threads once they have done what waits; return them."""
