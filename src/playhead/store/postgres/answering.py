@@ -24,6 +24,7 @@ from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.retry import retried
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
+from playhead.store.postgres.tapes import names_of
 from playhead.store.work import Rewriting, Work, prepared
 
 
@@ -51,6 +52,7 @@ class Deed:
     root: str
     do: Callable[[Any], Any]
     makes: bool = True
+    names: tuple[str, ...] = ()
     purges: tuple[str, ...] = ()
 
 
@@ -94,12 +96,12 @@ class Registrar:
 
     def _done(self, asked: Changes | Deed) -> Any:
         if isinstance(asked, Deed):
-            done = self._changer.make(Change(asked.root, asked.do, asked.makes))
+            done = self._changer.make(Change(asked.root, asked.do, asked.makes, asked.names))
             self._purging.update(asked.purges)
             return done
         if (refusal := prepared(asked.work)) is not None:
             raise refusal
-        done = self._changer.make(Change(asked.root, partial(settled, work=asked.work, doubt=asked.doubt, horizon=self._horizon)))
+        done = self._changer.make(Change(asked.root, partial(settled, work=asked.work, doubt=asked.doubt, horizon=self._horizon), names=names_of(asked.work)))
         self._notifier.note(step.tape for step in asked.work.steps)
         if any(isinstance(step, Rewriting) for step in asked.work.steps):
             self._purging.add(asked.root)

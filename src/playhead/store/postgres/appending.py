@@ -13,7 +13,7 @@ from playhead.store.horizon import Horizon
 from playhead.store.lane import Queue
 from playhead.store.postgres.address import Address, Book
 from playhead.store.postgres.failures import is_lost, needs_another_session
-from playhead.store.postgres.keys import NONE, column, columns
+from playhead.store.postgres.keys import NONE, Numbers, Texts, column, columns, keys_of
 from playhead.store.postgres.notices import Notifier
 from playhead.store.postgres.reading import located
 from playhead.store.postgres.session import Link, Session
@@ -26,6 +26,8 @@ GROUP = 256
 """How many appends go together at most."""
 
 _NO_FENCE = (1 << 63) - 1
+_ONE = {(False, False): "one", (True, False): "one_keyed", (False, True): "one_beside", (True, True): "one_beside_keyed"}
+"""The statement for a single entry: with a key or without, on a sidecar or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +115,18 @@ class Appender:
         address = located(session, self._book, step.tape, tenant=self._link.server.tenant)
         if address is None:
             return None
-        keys = [key for key in dict.fromkeys(columns(step.rows)["keys"]) if key != NONE] if any(row.idem_key is not None for row in step.rows) else []
-        if keys and (len(keys) != sum(row.idem_key is not None for row in step.rows) or self._stand_in_lineage(session, address, keys)):
+        keys = keys_of(step.rows)
+        if len(keys) != len(set(keys)) or (keys and self._stand_in_lineage(session, address, keys)):
             return None
         statement, values = self._statement(step, address, keys)
         return _Sending(job, step, address, self._sql[statement], values, self._book.seen.get(step.tape, 0))
 
-    def _stand_in_lineage(self, session: Session, address: Address, keys: Sequence[object]) -> bool:
+    def _stand_in_lineage(self, session: Session, address: Address, keys: Texts) -> bool:
         segments = address.inherited()
-        values = {"root": address.root_id, "tapes": [s.tape_no for s in segments], "lasts": [s.high for s in segments], "wanted": keys}
+        values = {"root": address.root_id, "tapes": Numbers(s.tape_no for s in segments), "lasts": Numbers(s.high for s in segments), "wanted": keys}
         return bool(segments) and session.row(self._sql["standing_in_lineage"], values) is not None
 
-    def _statement(self, step: Writing, address: Address, keys: Sequence[object]) -> tuple[str, dict[str, Any]]:
+    def _statement(self, step: Writing, address: Address, keys: Texts) -> tuple[str, dict[str, Any]]:
         expected = step.expected_head
         values: dict[str, Any] = {
             "root": address.root_id,
@@ -135,14 +137,17 @@ class Appender:
             "generation": -1 if expected is None else expected.generation,
             "head": 0 if expected is None else expected.id,
         }
-        if len(step.rows) == 1 and not keys and address.main_key == NONE:
-            return "one", {**values, "peak": shown_date(step.rows[0].ts, horizon=self._horizon), **column(step.rows[0])}
-        peaks: list[int] = []
+        if address.main_key != NONE:
+            values["main"] = address.main_key
+        if len(step.rows) == 1:
+            (row,) = step.rows
+            return _ONE[bool(keys), address.main_key != NONE], {**values, "peak": shown_date(row.ts, horizon=self._horizon), **column(row)}
+        peaks = Numbers()
         for row in step.rows:
             date = shown_date(row.ts, horizon=self._horizon)
             peaks.append(max(date, peaks[-1]) if peaks else date)
         values |= {"number": len(step.rows), "peak": peaks[-1], "peaks": peaks, "wanted": keys, **columns(step.rows)}
-        return ("many", values) if address.main_key == NONE else ("beside", {**values, "main": address.main_key})
+        return "many" if address.main_key == NONE else "beside", values
 
     def _made(self, sending: _Sending, rows: Sequence[tuple[Any, ...]]) -> None:
         """Take note of what came of a statement: the ids of the entries, or nothing."""

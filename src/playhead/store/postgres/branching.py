@@ -10,7 +10,7 @@ from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecor
 from playhead.store.family import kin_of
 from playhead.store.lineage import cut
 from playhead.store.postgres.family import Family, Tail, expect
-from playhead.store.postgres.keys import name_key
+from playhead.store.postgres.keys import Numbers, Texts, name_key
 from playhead.store.protocol import Head
 from playhead.store.row import SEQ_BITS, date_text, microseconds
 
@@ -40,7 +40,7 @@ def close(family: Family, change: Close, *, at: datetime) -> None:
     tail = family.writable(change.tape)
     expect(change.expected_head, tail)
     members = [*([tail] if tail else []), *family.sidecars(change.tape)]
-    family.send("close", outcome=change.outcome, at=microseconds(at), tapes=[member.tape_no for member in members])
+    family.send("close", outcome=change.outcome, at=microseconds(at), tapes=Numbers(member.tape_no for member in members))
     for member in members:
         family.touched.add(member.name)
     if tail is not None:
@@ -74,7 +74,7 @@ def remove(family: Family, tails: list[Tail]) -> None:
     """Take tapes away, with their leases and cursors; what they stood for goes once nobody reads through it."""
     for tail in tails:
         family.send("retire", tape=tail.tape_no)
-    keys = [name_key(tail.name) for tail in tails]
+    keys = Texts(name_key(tail.name) for tail in tails)
     family.send("forget_lease", names=keys)
     family.send("forget_cursors", names=keys)
     family.forget(tail.name for tail in tails)

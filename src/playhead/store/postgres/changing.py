@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -12,8 +12,8 @@ import psycopg
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.failures import is_lost
-from playhead.store.postgres.family import Family, new_id
-from playhead.store.postgres.keys import name_key
+from playhead.store.postgres.family import Family, mains, new_id
+from playhead.store.postgres.keys import Texts, name_key
 from playhead.store.postgres.retry import Patience
 from playhead.store.postgres.session import Link, Session
 from playhead.store.statements import statements
@@ -21,11 +21,15 @@ from playhead.store.statements import statements
 
 @dataclass(slots=True)
 class Change:
-    """Something to do to the family of a tape; `root` is the name of its first tape. Where there is no such family it is made, or, unless `makes`, `do` is given None."""
+    """Something to do to the family of a tape; `root` is the name of its first tape. Where there is no such family it is made, or, unless `makes`, `do` is given None.
+
+    `names` are the tapes that are looked at, as far as it is known before.
+    """
 
     root: str
     do: Callable[[Any], Any]
     makes: bool = True
+    names: Sequence[str] = ()
 
 
 class _Tried(NamedTuple):
@@ -87,6 +91,7 @@ class Changer:
         if family is None:
             session.send(self._ends["rollback"])
             return
+        family.finish()
         self._tried = _Tried(family.root_id, self._work, result, known)
         self._commits = True
         session.send(self._ends["commit"])
@@ -106,36 +111,51 @@ class Changer:
 
     def _held(self, session: Session, change: Change) -> Family | None:
         """Hold the family of a change, made where there is none."""
-        tenant, key = self._link.server.tenant, name_key(change.root)
+        key = name_key(change.root)
         self._work, self._works = new_id(), list[UUID]()
-        root_id = self._book.roots.get(change.root)
-        if root_id is None or not self._hold(session, root_id, key):
-            root_id = self._find(session, key)
-            while root_id is None or not self._hold(session, root_id, key):
-                if not change.makes and root_id is None:
+        known = self._book.roots.get(change.root)
+        family = None if known is None else self._hold(session, known, key, change.names)
+        while family is None:
+            found = self._find(session, key)
+            if found is None:
+                if not change.makes:
                     return None
-                root_id = self._begun(session, change.root, key) or self._find(session, key)
-        return Family(session, root_id=root_id, tenant=tenant, label=self._link.server.label)
+                family = self._begun(session, change)
+            else:
+                family = self._hold(session, found, key, change.names)
+        return family
 
     def _find(self, session: Session, key: bytes) -> UUID | None:
         found = session.send(self._sql["find_family"], {"tenant": self._link.server.tenant, "name": key}).fetchone()
         return None if found is None else found[0]
 
-    def _hold(self, session: Session, root_id: UUID, key: bytes) -> bool:
-        found = session.send(self._sql["hold_family"], {"root": root_id, "name": key, "work": self._work}).fetchone()
+    def _hold(self, session: Session, root_id: UUID, key: bytes, names: Sequence[str]) -> Family | None:
+        """Hold a family and see where its tapes end, None where it is not the one of that name any more."""
+        held = session.send(self._sql["hold_family"], {"root": root_id, "name": key, "work": self._work})
+        wanted = mains(names)
+        members = session.send(self._sql["members"], {"root": root_id, "names": Texts(map(name_key, wanted))}) if wanted else None
+        found = held.fetchone()
         if found is None:
-            return False
-        self._works = found[0] or []
-        return True
+            return None
+        self._works, last_no = found[0] or [], found[1]
+        family = self._family(session, root_id, last_no)
+        if members is not None:
+            family.loaded(wanted, members.fetchall())
+        return family
 
-    def _begun(self, session: Session, name: str, key: bytes) -> UUID | None:
+    def _begun(self, session: Session, change: Change) -> Family | None:
         """Make a family, None where somebody else did meanwhile."""
-        root_id = new_id()
-        taken = session.send(self._sql["take_name"], {"tenant": self._link.server.tenant, "key": key, "name": name, "root": root_id}).fetchone()
+        root_id, key = new_id(), name_key(change.root)
+        taken = session.send(self._sql["take_name"], {"tenant": self._link.server.tenant, "key": key, "name": change.root, "root": root_id}).fetchone()
         if taken is None:
             return None
         session.send(self._sql["begin_family"], {"root": root_id, "name": key, "work": self._work})
-        return root_id
+        family = self._family(session, root_id, 0)
+        family.loaded(mains(change.names), ())
+        return family
+
+    def _family(self, session: Session, root_id: UUID, last_no: int) -> Family:
+        return Family(session, root_id=root_id, last_no=last_no, tenant=self._link.server.tenant, label=self._link.server.label)
 
     def _note(self, known: Any) -> None:
         if known is None:

@@ -12,7 +12,7 @@ from playhead import clock
 from playhead.errors import BranchClosed, BranchNotFound, Conflict
 from playhead.store.change import BranchRecord
 from playhead.store.family import kin_of
-from playhead.store.postgres.keys import NONE, name_key, raw
+from playhead.store.postgres.keys import NONE, Texts, name_key, raw
 from playhead.store.postgres.session import Row, Session
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, cell, microseconds
@@ -36,7 +36,6 @@ class Tail:
     seq: int
     peak: int = LONG_AGO
     mark: int = 0
-    epoch: int = 0
     turn: int = 0
     lineage: str = "[]"
     closed: str | None = None
@@ -63,23 +62,28 @@ class Family:
     A tape that was asked for once is locked; what is asked for first are those that `load` names.
     """
 
-    def __init__(self, session: Session, *, root_id: UUID, tenant: str, label: str) -> None:
+    def __init__(self, session: Session, *, root_id: UUID, last_no: int, tenant: str, label: str) -> None:
         self.session = session
         self.root_id = root_id
         self.tenant = tenant
         self.label = label
         self.touched: set[str] = set()
+        self._first_no = self._last_no = last_no
         self._tails: dict[str, Tail | None] = {}
         self.sql = statements("postgres/family")
 
     def load(self, *names: str) -> None:
         """Lock tapes, the tapes they are sidecars of, and the sidecars of all, and see where they end."""
-        wanted = {main for name in names for main in (name, kin_of(name).main, kin_of(name).root)}
-        rows = self.session.rows(self.sql["members"], {"root": self.root_id, "names": [name_key(name) for name in sorted(wanted)]})
-        self._tails |= dict.fromkeys(wanted - self._tails.keys())
+        wanted = mains(names)
+        self.loaded(wanted, self.rows("members", names=Texts(map(name_key, wanted))))
+
+    def loaded(self, wanted: Iterable[str], rows: Iterable[Row]) -> None:
+        """Take note of where tapes end; of those that are wanted and not there, that they are not."""
         for row in rows:
             if self._tails.get(row[1]) is None:
                 self._tails[row[1]] = _tail(row)
+        for name in wanted:
+            self._tails.setdefault(name, None)
 
     def tail(self, tape: str) -> Tail | None:
         """Return where a tape ends, None where it was never written."""
@@ -107,12 +111,10 @@ class Family:
         self.tail(tape)
         return [tail for _, tail in sorted(self._tails.items()) if tail is not None and tail.main == tape]
 
-    def epoch(self, tape: str, tail: Tail | None) -> int:
+    def epoch(self, tape: str) -> int:
         """Return the epoch of the newest lease of a tape, 0 where it was never leased."""
-        if tail is not None:
-            return tail.epoch
-        found = self.session.row(self.sql["lease"], {"root": self.root_id, "name": name_key(tape)})
-        return 0 if found is None else int(found[1])
+        found = self.rows("lease", name=name_key(tape))
+        return int(found[0][1]) if found else 0
 
     def begin(self, tape: str, *, generation: int = 0) -> Tail:
         """Make a tape that was never written, or a sidecar; the tape of its family is made, too."""
@@ -120,13 +122,13 @@ class Family:
         if not kin.is_root and self.tail(kin.root) is None:
             self.begin(kin.root)
         main = None if kin.sidecar is None else kin.main
-        tail = Tail(tape, self.number(), generation, 0, 0, epoch=self.epoch(tape, None), main=main)
+        tail = Tail(tape, self.number(), generation, 0, 0, main=main)
         self.send("insert_tape", tape=tail.tape_no, generation=generation, at=now(), key=name_key(tape), main=NONE if main is None else name_key(main), name=tape)
         return self.keep(tail)
 
     def begin_again(self, tail: Tail) -> Tail:
         """Give a tape the number of its next generation; the entries of the old one are out of reach at once and removed when there is time."""
-        fresh = Tail(tail.name, self.number(), tail.generation + 1, 0, 0, epoch=tail.epoch, main=tail.main)
+        fresh = Tail(tail.name, self.number(), tail.generation + 1, 0, 0, main=tail.main)
         self.send("retire", tape=tail.tape_no)
         self.send("begin_again", tape=tail.tape_no, fresh=fresh.tape_no)
         return self.keep(fresh)
@@ -135,7 +137,7 @@ class Family:
         """Make a branch, or the sidecar of one, that goes on behind what it was forked from."""
         kin, tape_no, through = kin_of(record.name), self.number(), json.dumps(lineage, separators=(",", ":"))
         main = None if kin.sidecar is None else kin.main
-        tail = Tail(record.name, tape_no, record.base.generation, record.base.id, record.base.id, mark=mark, epoch=self.epoch(record.name, None), lineage=through, main=main)
+        tail = Tail(record.name, tape_no, record.base.generation, record.base.id, record.base.id, mark=mark, lineage=through, main=main)
         self.send(
             "insert_branch",
             tape=tape_no,
@@ -156,10 +158,13 @@ class Family:
 
     def number(self) -> int:
         """Return the number of a new tape."""
-        found = self.session.row(self.sql["number"], {"root": self.root_id})
-        if found is None:
-            raise LookupError(self.root_id)
-        return int(found[0])
+        self._last_no += 1
+        return self._last_no
+
+    def finish(self) -> None:
+        """Write down what was only counted."""
+        if self._last_no != self._first_no:
+            self.send("note_numbers", last=self._last_no)
 
     def keep(self, tail: Tail) -> Tail:
         """Take note of where a tape ends now."""
@@ -184,6 +189,11 @@ class Family:
     def rows(self, statement: str, **values: Any) -> list[Row]:
         """Run a statement and return its rows."""
         return self.session.send(self.sql[statement], {"root": self.root_id, **values}).fetchall()
+
+
+def mains(names: Iterable[str]) -> list[str]:
+    """Return names, those of the tapes that they are sidecars of, and those of their families."""
+    return sorted({main for name in names for main in (name, kin_of(name).main, kin_of(name).root)})
 
 
 def expect(expected: Head | None, tail: Tail | None) -> None:
@@ -211,6 +221,6 @@ def now() -> int:
 
 
 def _tail(row: Row) -> Tail:
-    tape_no, name, generation, before, seq, peak, mark, epoch, turn, lineage, outcome = row
+    tape_no, name, generation, before, seq, peak, mark, turn, lineage, outcome = row
     kin = kin_of(name)
-    return Tail(name, tape_no, generation, before, seq, peak, mark, epoch, turn, lineage, None if kin.sidecar is not None else outcome, None if kin.sidecar is None else kin.main)
+    return Tail(name, tape_no, generation, before, seq, peak, mark, turn, lineage, None if kin.sidecar is not None else outcome, None if kin.sidecar is None else kin.main)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from typing import Any
 
 from playhead.store.row import Cell, Row, cell, uid_cell
+
+
+class Texts(list[bytes]):
+    """Bytes that a statement takes as one array."""
+
+
+class Numbers(list[int]):
+    """Whole numbers that a statement takes as one array."""
+
 
 NONE = b""
 """Stands for what is not there, where an array or a parameter cannot be NULL; a key is never empty."""
@@ -41,23 +51,24 @@ def anchor_key(name: str) -> bytes:
     return _shortened(b":" + raw(cell(name)))
 
 
-def columns(rows: Sequence[Row]) -> dict[str, list[bytes] | list[int]]:
+def columns(rows: Sequence[Row]) -> dict[str, Any]:
     """Return rows as the arrays that a statement takes."""
     return {
-        "ts": [row.ts for row in rows],
-        "kinds": [raw(row.kind) for row in rows],
-        "uids": [_shortened(raw(row.uid)) for row in rows],
-        "keys": [NONE if row.idem_key is None else _shortened(raw(row.idem_key)) for row in rows],
-        "anchors": [NONE if row.anchor is None else _shortened(b":" + raw(row.anchor)) for row in rows],
-        "digests": [row.digest for row in rows],
-        "metas": [row.meta for row in rows],
-        "bodies": [row.body for row in rows],
+        "ts": Numbers(row.ts for row in rows),
+        "kinds": Texts(raw(row.kind) for row in rows),
+        "uids": Texts(_shortened(raw(row.uid)) for row in rows),
+        "keys": Texts(NONE if row.idem_key is None else _shortened(raw(row.idem_key)) for row in rows),
+        "anchors": Texts(NONE if row.anchor is None else _shortened(b":" + raw(row.anchor)) for row in rows),
+        "digests": Texts(row.digest for row in rows),
+        "metas": Texts(row.meta for row in rows),
+        "bodies": Texts(row.body for row in rows),
     }
 
 
 def column(row: Row) -> dict[str, bytes | int]:
-    """Return a row without a key as the values that a statement takes."""
+    """Return a row as the values that a statement takes."""
     return {
+        "key": NONE if row.idem_key is None else _shortened(raw(row.idem_key)),
         "ts": row.ts,
         "kind": raw(row.kind),
         "uid": _shortened(raw(row.uid)),
@@ -66,6 +77,11 @@ def column(row: Row) -> dict[str, bytes | int]:
         "meta": row.meta,
         "body": row.body,
     }
+
+
+def keys_of(rows: Sequence[Row]) -> Texts:
+    """Return the idempotency keys of rows that have one."""
+    return Texts(_shortened(raw(row.idem_key)) for row in rows if row.idem_key is not None)
 
 
 def _shortened(key: bytes) -> bytes:

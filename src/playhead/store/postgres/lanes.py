@@ -68,9 +68,10 @@ class Lanes:
         """Make changes to a family in one transaction."""
         return await self._changing.run(Changes(kin_of(work.steps[0].tape).root, work, doubt))
 
-    async def do(self, root: str, do: Callable[[Any], Any], *, makes: bool, purges: bool) -> Any:
-        """Have something done to a family in one transaction."""
-        return await self._changing.run(Deed(root, do, makes, (root,) if purges else ()))
+    async def do(self, tape: str, do: Callable[[Any], Any], *, makes: bool, purges: bool) -> Any:
+        """Have something done to the family of a tape in one transaction."""
+        root = kin_of(tape).root
+        return await self._changing.run(Deed(root, do, makes, (tape,), (root,) if purges else ()))
 
     def hear(self, tape: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` when a tape may have moved; return what ends that."""

@@ -13,7 +13,6 @@ from playhead.store.row import cell, text
 
 def take_lease(family: Family, *, tape: str, owner: str, seconds: float) -> Lease:
     """Lease a tape, by the server's clock. Raises LeaseHeld, InvalidInput, BranchNotFound."""
-    family.load(tape)
     family.main(tape)
     ((at,),) = family.rows("server_time")
     lease = granted(tape, owner=owner, seconds=seconds, standing=_standing(family, tape), now=at if clock.is_machine() else None)

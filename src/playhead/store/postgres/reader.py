@@ -14,7 +14,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged
 from playhead.store.gaps import gapless
 from playhead.store.postgres.address import Address
-from playhead.store.postgres.keys import raw, text_key, uid_key
+from playhead.store.postgres.keys import Numbers, Texts, raw, text_key, uid_key
 from playhead.store.postgres.reading import Moved, Reading
 from playhead.store.postgres.rows import rows
 from playhead.store.postgres.windows import ids_of
@@ -56,8 +56,8 @@ def find(reading: Reading, *, tape: str, keys: Sequence[str], uids: Sequence[str
     """Return the entries of a tape that have one of the keys or uids, by key and by uid; the newest segment that has one decides."""
 
     def ask(address: Address) -> dict[str, TapeEntry]:
-        by_uid = _with(reading, address, tape, "with_uids", [uid_key(uid) for uid in uids])
-        return by_uid | _with(reading, address, tape, "with_keys", [text_key(key) for key in keys])
+        by_uid = _with(reading, address, tape, "with_uids", Texts(map(uid_key, uids)))
+        return by_uid | _with(reading, address, tape, "with_keys", Texts(map(text_key, keys)))
 
     found = ask_of(reading, tape, ask, none=dict[str, TapeEntry]())
     return {name: entry for name, entry in found.items() if name in {*keys, *uids}}
@@ -126,16 +126,16 @@ def _number(reading: Reading, query: TapeQuery, address: Address) -> int:
     if query.only is None:
         number = sum(high - low + 1 for _, low, high in pieces)
     else:
-        kinds = [raw(cell(kind)) for kind in dict.fromkeys(query.only)]
+        kinds = Texts(raw(cell(kind)) for kind in dict.fromkeys(query.only))
         number = sum(reading.at(address, "count_kinds", tape=piece.tape_no, low=piece.low, high=piece.high, kinds=kinds)[0][0] for piece in pieces)
     return number if query.count is None else min(number, query.count)
 
 
-def _with(reading: Reading, address: Address, tape: str, statement: str, wanted: list[bytes]) -> dict[str, TapeEntry]:
+def _with(reading: Reading, address: Address, tape: str, statement: str, wanted: Texts) -> dict[str, TapeEntry]:
     """Return the entries with one of the keys, each by its uid or idempotency key; the first one in the newest segment that has one."""
     if not wanted:
         return {}
     segments = (*address.inherited(), (address.tape_no, 0, _end(reading, address)))
-    found = reading.at(address, statement, tapes=[s[0] for s in segments], lasts=[s[2] for s in segments], wanted=wanted)
+    found = reading.at(address, statement, tapes=Numbers(s[0] for s in segments), lasts=Numbers(s[2] for s in segments), wanted=wanted)
     entries = [entry_of(row[1:], tape=tape) for row in sorted(found, key=lambda row: (row[0], -row[1]))]
     return {str(entry.uid if statement == "with_uids" else entry.meta[IDEMPOTENCY_KEY]): entry for entry in entries}

@@ -55,7 +55,7 @@ def _move_family(family: Family, old: Kin, new: Kin, members: dict[str, _Member]
         raise NameTaken(new.name)
     kept, left = _leases_apart(family, renamed)
     if other is None and left:
-        other = Family(family.session, root_id=new_id(), tenant=family.tenant, label=family.label)
+        other = Family(family.session, root_id=new_id(), last_no=0, tenant=family.tenant, label=family.label)
         other.send("begin_family", name=name_key(old.root), work=new_id())
     if other is not None:
         kept = _empty(other, family, kept)
@@ -88,7 +88,7 @@ def _there(family: Family, root: str) -> Family | None:
     found = family.rows("find_family", tenant=family.tenant, name=name_key(root))
     if not found:
         return None
-    other = Family(family.session, root_id=found[0][0], tenant=family.tenant, label=family.label)
+    other = Family(family.session, root_id=found[0][0], last_no=0, tenant=family.tenant, label=family.label)
     other.rows("works")
     return other
 

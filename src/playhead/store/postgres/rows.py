@@ -7,7 +7,7 @@ from itertools import chain
 
 from playhead.store.gaps import gapless
 from playhead.store.postgres.address import Address, Segment
-from playhead.store.postgres.keys import raw
+from playhead.store.postgres.keys import Texts, raw
 from playhead.store.postgres.reading import Reading
 from playhead.store.query import TapeQuery
 from playhead.store.row import RawRow, cell, microseconds, of_kinds, within_dates
@@ -77,7 +77,7 @@ def _pages(piece: Segment, query: TapeQuery) -> Iterator[Segment]:
 
 
 def _of_kinds(reading: Reading, address: Address, piece: Segment, query: TapeQuery, *, dates: Dates) -> Iterator[RawRow]:
-    kinds = [raw(cell(kind)) for kind in dict.fromkeys(query.only or ())]
+    kinds = Texts(raw(cell(kind)) for kind in dict.fromkeys(query.only or ()))
     statement = "kinds_newest_first" if query.descending else "kinds"
     size = _LARGEST_PAGE if query.count is None else min(_LARGEST_PAGE, query.count if query.text is None else _FIRST_PAGE)
     low, high = piece.low, piece.high

@@ -10,9 +10,9 @@ from time import monotonic
 from typing import Any
 
 import psycopg
-from psycopg.types.numeric import Int8BinaryDumper
 
 from playhead.errors import StoreUnavailable
+from playhead.store.postgres.arrays import register
 from playhead.store.postgres.failures import Silence
 from playhead.store.postgres.schema import bring_up_to_date
 from playhead.store.postgres.server import Server
@@ -160,7 +160,7 @@ def _connected(server: Server) -> _Connection:
     defaults: dict[str, Any] = {**_DEFAULTS, "connect_timeout": str(max(2, math.ceil(server.timeout))), "tcp_user_timeout": str(math.ceil(server.patience * 1000))}
     connection = _Connection.connect(server.conninfo, autocommit=True, prepare_threshold=0, **{word: value for word, value in defaults.items() if word not in words})
     connection.patience = server.patience
-    connection.adapters.register_dumper(int, Int8BinaryDumper)
+    register(connection)
     return connection
 
 

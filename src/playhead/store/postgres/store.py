@@ -19,7 +19,6 @@ from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.connection import Durability
-from playhead.store.family import kin_of
 from playhead.store.names import checked_name
 from playhead.store.postgres.server import Server, label_of
 from playhead.store.protocol import Head
@@ -208,7 +207,7 @@ class PostgresTapeStore:
         """Have something done to the family of a tape, by the clock of the task that asks for it."""
         self._check_writable()
         context = copy_context()
-        done: Result = await self._lanes.do(kin_of(tape).root, lambda family: context.run(do, family), makes=makes, purges=purges)
+        done: Result = await self._lanes.do(tape, lambda family: context.run(do, family), makes=makes, purges=purges)
         return done
 
     async def _read(self, ask: Callable[[Any], Result]) -> Result:

@@ -13,7 +13,7 @@ from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
 from playhead.store.postgres.branching import close, fork
 from playhead.store.postgres.family import LONG_AGO, Family, Tail, expect, room_for
-from playhead.store.postgres.keys import columns, text_key
+from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
 from playhead.store.replay import Replay, key_of, replay
 from playhead.store.row import LAST_SEQ, SEQ_BITS, entry_of, written
 from playhead.store.work import Rewriting, Work, Writing
@@ -40,7 +40,6 @@ class Tapes:
 
     def do(self, work: Work) -> tuple[Written, ...] | None:
         """Make all changes and return for each the entries as stored; None where the key of `unless` stands."""
-        self._family.load(*names_of(work))
         if work.unless is not None:
             tape, key = work.unless
             self._family.main(tape)
@@ -84,7 +83,7 @@ class Tapes:
 
     def _writable(self, step: Writing) -> Tail | None:
         if step.fence is not None:
-            check_fence(step.tape, fence=step.fence, epoch=self._family.epoch(step.tape, self._family.tail(step.tape)))
+            check_fence(step.tape, fence=step.fence, epoch=self._family.epoch(step.tape))
         return self._family.writable(step.tape)
 
     def _insert_fresh(self, step: Writing, tail: Tail | None, plan: Replay) -> Written:
@@ -106,7 +105,7 @@ class Tapes:
         return tuple(written(step.entries[place], step.rows[place], id) for id, place in enumerate(fresh, first))
 
     def _insert_some(self, step: Writing, tail: Tail, places: Sequence[int]) -> None:
-        before, peaks, marks = tail.seq, list[int](), list[int]()
+        before, peaks, marks = tail.seq, Numbers(), Numbers()
         for place in places:
             tail.peak = max(tail.peak, shown_date(step.rows[place].ts, horizon=self._horizon))
             mark = self._mark(step, tail, place)
@@ -129,7 +128,7 @@ class Tapes:
         if tail is None:
             return {}
         segments = tail.shown()
-        rows = self._family.rows("standing", tapes=[no for no, _ in segments], lasts=[last for _, last in segments], wanted=[text_key(key) for key in dict.fromkeys(keys)])
+        rows = self._family.rows("standing", tapes=Numbers(no for no, _ in segments), lasts=Numbers(last for _, last in segments), wanted=Texts(map(text_key, dict.fromkeys(keys))))
         return {key: entry for entry in (entry_of(row, tape=tape) for row in rows) if (key := key_of(entry)) is not None}
 
 

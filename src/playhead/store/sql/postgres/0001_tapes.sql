@@ -71,8 +71,7 @@ CREATE TABLE entries (
 CREATE UNIQUE INDEX entries_key     ON entries (root_id, tape_no, idem_key) WHERE idem_key IS NOT NULL;
 CREATE INDEX        entries_uid     ON entries (root_id, tape_no, uid);
 CREATE INDEX        entries_kind    ON entries (root_id, tape_no, substring(kind, 1, 64), seq);
-CREATE INDEX        entries_anchor  ON entries (root_id, tape_no, anchor, seq) WHERE anchor IS NOT NULL;
-CREATE INDEX        entries_anchors ON entries (root_id, tape_no, seq) WHERE anchor IS NOT NULL;
+CREATE INDEX        entries_anchor  ON entries (root_id, tape_no, seq, anchor) WHERE anchor IS NOT NULL;
 CREATE INDEX        entries_peak    ON entries (root_id, tape_no, peak, seq) WHERE seq & 63 = 0;
 CREATE INDEX        entries_stray   ON entries (root_id, tape_no, ts, seq) WHERE ts <> peak;
 CREATE INDEX        entries_mark    ON entries (root_id, tape_no, mark, seq) WHERE mark IS NOT NULL;

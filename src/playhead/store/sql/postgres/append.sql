@@ -13,6 +13,50 @@ SELECT %(root)b, %(tape)b, t.head, t.peak, %(ts)b, %(kind)b, %(uid)b, nullif(%(a
 FROM tape t
 RETURNING seq
 
+-- name: one_keyed
+-- Not where the key stands: then the entry that has it is looked at. Two that come at the same time are told apart by the index.
+WITH tape AS (
+    UPDATE tapes SET head = head + 1, peak = greatest(peak, %(peak)b)
+    WHERE root_id = %(root)b AND tape_no = %(tape)b AND name_key = %(name)b AND turn = %(turn)b AND in_use AND outcome IS NULL
+      AND epoch <= %(fence)b AND (%(generation)b < 0 OR (generation = %(generation)b AND head = %(head)b))
+      AND NOT EXISTS (SELECT 1 FROM entries k WHERE k.root_id = %(root)b AND k.tape_no = %(tape)b AND k.idem_key = %(key)b)
+    RETURNING head, peak
+)
+INSERT INTO entries (root_id, tape_no, seq, peak, ts, kind, uid, idem_key, anchor, digest, meta, body)
+SELECT %(root)b, %(tape)b, t.head, t.peak, %(ts)b, %(kind)b, %(uid)b, %(key)b, nullif(%(anchor)b, ''::bytea), %(digest)b, %(meta)b, %(body)b
+FROM tape t
+RETURNING seq
+
+-- name: one_beside
+-- On a sidecar: marked with where the main tape ends, and never with less than the entry before.
+WITH tape AS (
+    UPDATE tapes s SET head = s.head + 1, peak = greatest(s.peak, %(peak)b), mark = greatest(s.mark, m.generation << 32 | m.head)
+    FROM tapes m
+    WHERE s.root_id = %(root)b AND s.tape_no = %(tape)b AND s.name_key = %(name)b AND s.turn = %(turn)b AND s.in_use AND s.outcome IS NULL
+      AND s.epoch <= %(fence)b AND (%(generation)b < 0 OR (s.generation = %(generation)b AND s.head = %(head)b))
+      AND m.root_id = %(root)b AND m.name_key = %(main)b AND m.in_use AND m.outcome IS NULL
+    RETURNING s.head, s.peak, s.mark
+)
+INSERT INTO entries (root_id, tape_no, seq, peak, mark, ts, kind, uid, anchor, digest, meta, body)
+SELECT %(root)b, %(tape)b, t.head, t.peak, t.mark, %(ts)b, %(kind)b, %(uid)b, nullif(%(anchor)b, ''::bytea), %(digest)b, %(meta)b, %(body)b
+FROM tape t
+RETURNING seq
+
+-- name: one_beside_keyed
+WITH tape AS (
+    UPDATE tapes s SET head = s.head + 1, peak = greatest(s.peak, %(peak)b), mark = greatest(s.mark, m.generation << 32 | m.head)
+    FROM tapes m
+    WHERE s.root_id = %(root)b AND s.tape_no = %(tape)b AND s.name_key = %(name)b AND s.turn = %(turn)b AND s.in_use AND s.outcome IS NULL
+      AND s.epoch <= %(fence)b AND (%(generation)b < 0 OR (s.generation = %(generation)b AND s.head = %(head)b))
+      AND m.root_id = %(root)b AND m.name_key = %(main)b AND m.in_use AND m.outcome IS NULL
+      AND NOT EXISTS (SELECT 1 FROM entries k WHERE k.root_id = %(root)b AND k.tape_no = %(tape)b AND k.idem_key = %(key)b)
+    RETURNING s.head, s.peak, s.mark
+)
+INSERT INTO entries (root_id, tape_no, seq, peak, mark, ts, kind, uid, idem_key, anchor, digest, meta, body)
+SELECT %(root)b, %(tape)b, t.head, t.peak, t.mark, %(ts)b, %(kind)b, %(uid)b, %(key)b, nullif(%(anchor)b, ''::bytea), %(digest)b, %(meta)b, %(body)b
+FROM tape t
+RETURNING seq
+
 -- name: many
 WITH tape AS (
     UPDATE tapes SET head = head + %(number)b, peak_before = peak, peak = greatest(peak, %(peak)b)
@@ -28,7 +72,6 @@ FROM tape t, unnest(%(peaks)b::bigint[], %(ts)b::bigint[], %(kinds)b::bytea[], %
 RETURNING seq
 
 -- name: beside
--- On a sidecar: marked with where the main tape ends, and never with less than the entry before.
 WITH tape AS (
     UPDATE tapes s SET head = s.head + %(number)b, peak_before = s.peak, peak = greatest(s.peak, %(peak)b), mark = greatest(s.mark, m.generation << 32 | m.head)
     FROM tapes m

@@ -13,18 +13,18 @@ INSERT INTO families (root_id, name_key, works) VALUES (%(root)b, %(name)b, ARRA
 -- name: hold_family
 -- The last pieces of work are noted, so that one whose commit was not heard of can be found.
 UPDATE families SET works = (ARRAY[%(work)b::uuid] || works)[1:16]
-WHERE root_id = %(root)b AND name_key = %(name)b RETURNING works[2:16]
+WHERE root_id = %(root)b AND name_key = %(name)b RETURNING works[2:16], last_tape_no
 
 -- name: works
 -- Waits until no transaction holds the family.
 SELECT works FROM families WHERE root_id = %(root)b FOR UPDATE
 
--- name: number
-UPDATE families SET last_tape_no = last_tape_no + 1 WHERE root_id = %(root)b RETURNING last_tape_no
+-- name: note_numbers
+UPDATE families SET last_tape_no = %(last)b WHERE root_id = %(root)b
 
 -- name: members
 -- The tapes that are called by one of the names, and the sidecars of these; in an order, so that nobody waits in a circle.
-SELECT tape_no, name, generation, fork_seq, head, peak, mark, epoch, turn, lineage, outcome
+SELECT tape_no, name, generation, fork_seq, head, peak, mark, turn, lineage, outcome
 FROM tapes WHERE root_id = %(root)b AND in_use AND (name_key = ANY (%(names)b::bytea[]) OR main_key = ANY (%(names)b::bytea[]))
 ORDER BY tape_no FOR UPDATE
 
