@@ -19,6 +19,7 @@ demo: $(READY) ## run the main job on a long conversation with tool calls
 	@$(BIN)/playhead demo
 
 test: $(READY) ## run the tests
+	@scripts/postgres.sh
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 lint: $(READY) ## check style and formatting
@@ -41,6 +42,7 @@ bench: $(READY) ## measure, see benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(READY) ## repeat the random tests for minutes
+	@scripts/postgres.sh
 	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q --timeout 3600 tests/property tests/crash $(ARGS)
 
 docs: $(READY) ## run every example of README and docs

@@ -1,10 +1,16 @@
 """What holds for every test."""
 
+from __future__ import annotations
+
 import gc
 import threading
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.postgres import Databases
 
 PATIENCE = 10.0
 
@@ -25,6 +31,28 @@ def no_store_is_left_open() -> Iterator[None]:
 
 def _new_threads(before: set[threading.Thread]) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("playhead ") and thread not in before]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Databases:
+    """Return the databases of this process on a PostgreSQL server, or skip the test where there is none."""
+    from tests.postgres import databases
+
+    return databases()
+
+
+@pytest.fixture
+def postgres_url(postgres: Databases) -> Iterator[str]:
+    """Yield the URL of a PostgreSQL database whose tables are there and empty."""
+    with postgres.database() as url:
+        yield url
+
+
+@pytest.fixture
+def empty_postgres_url(postgres: Databases) -> Iterator[str]:
+    """Yield the URL of a PostgreSQL database in which nothing was made yet."""
+    with postgres.empty() as url:
+        yield url
 
 
 @pytest.hookimpl(wrapper=True)

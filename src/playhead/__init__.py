@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from playhead.store.flaws import Flaw, VerifyReport
     from playhead.store.loss import Loss, SalvageReport
     from playhead.store.memory.store import InMemoryTapeStore
+    from playhead.store.postgres.store import PostgresTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.ranked.hit import Hit
@@ -160,14 +161,14 @@ __all__ = [
     "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld", "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport",
     "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model", "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable",
     "ModelUsage", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node", "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError",
-    "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem",
-    "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace",
-    "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution",
-    "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable",
-    "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo",
-    "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall",
-    "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage",
-    "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile",
+    "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "PostgresTapeStore", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff",
+    "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction",
+    "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter",
+    "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError",
+    "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry",
+    "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool",
+    "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "Unit", "Units", "UnreadableFile", "UnstorableValue",
+    "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile",
     "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "extract", "gc_blobs", "get_model",
     "import_file", "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce",
     "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs",
@@ -257,6 +258,7 @@ _HOMES = {
     "playhead.store.flaws": "Flaw VerifyReport",
     "playhead.store.loss": "Loss SalvageReport",
     "playhead.store.memory.store": "InMemoryTapeStore",
+    "playhead.store.postgres.store": "PostgresTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.ranked.hit": "Hit",

@@ -89,6 +89,11 @@ def now() -> datetime:
     return _clock.get().now()
 
 
+def is_machine() -> bool:
+    """Return whether it is the machine's clock that tells the time, so that another machine's may do so instead."""
+    return _clock.get() is _SYSTEM
+
+
 def new_uid() -> str:
     """Return a new UUIDv7 as text."""
     return _clock.get().uid()

@@ -103,6 +103,12 @@ class Lane:
                     self._start()
         return await job.ticket
 
+    def start(self) -> None:
+        """Start a thread where none runs, to do what needs no job."""
+        with self._lock:
+            if not self._threads:
+                self._start()
+
     def stop(self) -> list[threading.Thread]:
         """End the threads once they have done what waits; return them."""
         with self._lock:

@@ -12,13 +12,16 @@ from playhead.store.row import date_text, microseconds
 _SECOND = 1_000_000
 
 
-def granted(tape: str, *, owner: str, seconds: float, standing: Lease | None) -> Lease:
-    """Return the lease that an owner gets: a longer one where it holds it, under a new epoch where nobody does. Raises LeaseHeld, InvalidInput."""
+def granted(tape: str, *, owner: str, seconds: float, standing: Lease | None, now: int | None = None) -> Lease:
+    """Return the lease that an owner gets: a longer one where it holds it, under a new epoch where nobody does. Raises LeaseHeld, InvalidInput.
+
+    `now` is the instant in microseconds since 1970, where another clock than ours tells it.
+    """
     if not isinstance(owner, str) or not owner:
         raise InvalidInput(f"A lease's owner is a non-empty text, not {owner!r}.")
     if not isinstance(seconds, (int, float)) or not 0 < seconds < 1e9:
         raise InvalidInput(f"A lease lasts for a number of seconds above 0, not {seconds!r}.")
-    now = microseconds(clock.now())
+    now = microseconds(clock.now()) if now is None else now
     until = now + int(seconds * _SECOND)
     if standing is None or not standing.owner:
         return Lease(tape=tape, owner=owner, epoch=standing.epoch + 1 if standing else 1, until=until)

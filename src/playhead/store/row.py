@@ -34,6 +34,7 @@ RawRow = tuple[int, Cell, int, bytes, bytes, bytes]
 _KIND_SEAL = 4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_SECOND = 1_000_000
 _USUAL_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 
 
@@ -166,7 +167,13 @@ def microseconds(at: datetime) -> int:
 
 def date_text(ts: int) -> str:
     """Return microseconds since 1970 as entries write a date."""
-    return (_EPOCH + timedelta(microseconds=ts)).isoformat(timespec="microseconds")
+    second, rest = divmod(ts, _SECOND)
+    return f"{_second_text(second)}.{rest:06d}+00:00"
+
+
+@lru_cache(maxsize=4096)
+def _second_text(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat()[:19]
 
 
 def cell(value: str) -> Cell:

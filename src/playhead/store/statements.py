@@ -27,7 +27,7 @@ def script(file: str) -> str:
 
 
 @cache
-def numbered() -> tuple[str, ...]:
-    """Return the names of the migrations, in the order they are applied."""
-    names = sorted(entry.name.removesuffix(".sql") for entry in files("playhead.store").joinpath("sql").iterdir())
-    return tuple(name for name in names if name[:4].isdigit())
+def numbered(folder: str = "") -> tuple[str, ...]:
+    """Return the names of the migrations in a folder of `sql`, in the order they are applied."""
+    names = sorted(entry.name.removesuffix(".sql") for entry in files("playhead.store").joinpath("sql", folder).iterdir())
+    return tuple(f"{folder}/{name}" if folder else name for name in names if name[:4].isdigit())

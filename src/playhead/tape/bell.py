@@ -1,9 +1,11 @@
-"""The bell: who follows a tape in this process hears of an append at once, without looking at the store again and again."""
+"""The bell: who follows a tape hears of an append in this process at once, and of others where the store hears of them, without looking again and again."""
 
 from __future__ import annotations
 
 import threading
-from weakref import WeakKeyDictionary
+from collections.abc import Callable
+from functools import partial
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import anyio
 
@@ -33,6 +35,8 @@ class Ear:
         self._job = Job(None)
         with _lock:
             _jobs(store, is_kept=True).setdefault(tape, set()).add(self._job)
+        hear = getattr(store, "hear", None)
+        self._turn_away: Callable[[], None] | None = hear(tape, partial(_ring_there, ref(store), tape)) if hear is not None else None
 
     async def wait(self, seconds: float) -> bool:
         """Wait until the bell is rung, or for so long, and listen no more; returns whether it was."""
@@ -46,12 +50,20 @@ class Ear:
 
     def close(self) -> None:
         """Listen no more."""
+        if self._turn_away is not None:
+            self._turn_away()
         with _lock:
             jobs = _jobs(self._store)
             listening = jobs.get(self._tape, set())
             listening.discard(self._job)
             if not listening:
                 jobs.pop(self._tape, None)
+
+
+def _ring_there(store: ReferenceType[WholeStore], tape: str) -> None:
+    """Ring where the store is still there."""
+    if (there := store()) is not None:
+        ring(there, tape)
 
 
 def _jobs(store: WholeStore, *, is_kept: bool = False) -> dict[str, set[Job]]:

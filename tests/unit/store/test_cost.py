@@ -13,7 +13,7 @@ from playhead.store.family import branch_name, sidecar_name
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite import reader, records
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.sqlite.work import Work, Writing
+from playhead.store.work import Work, Writing
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

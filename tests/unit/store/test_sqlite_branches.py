@@ -19,8 +19,8 @@ from playhead.store.query import TapeQuery
 from playhead.store.row import eid
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.sqlite.work import Work, Writing
 from playhead.store.statements import statements
+from playhead.store.work import Work, Writing
 from tests.unit.store.test_sql import fresh
 
 LATER = datetime(9000, 1, 1, tzinfo=UTC)

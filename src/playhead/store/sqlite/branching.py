@@ -11,10 +11,10 @@ from playhead.errors import InvalidInput, NameTaken
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, fork_names, fork_point
 from playhead.store.damage import missing
 from playhead.store.family import SIDECAR, kin_of
+from playhead.store.lineage import cut
 from playhead.store.protocol import Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text, eid, microseconds
 from playhead.store.sqlite.records import between
-from playhead.store.sqlite.segments import cut
 from playhead.store.sqlite.tails import Branching, Tail, Tails, expect
 from playhead.store.statements import statements
 

@@ -8,8 +8,8 @@ from heapq import merge
 from itertools import chain
 from operator import itemgetter
 
-from playhead.errors import StoreDamaged
 from playhead.store.damage import missing
+from playhead.store.gaps import gap, gapless
 from playhead.store.query import TapeQuery
 from playhead.store.row import BLOCK, LAST_SEQ, RawRow, cell, microseconds, of_kinds, within_dates
 from playhead.store.sqlite.segments import Segment
@@ -90,7 +90,7 @@ def _looked_through(connection: sqlite3.Connection, piece: Segment, query: TapeQ
         return iter(())
     order = "range_newest_first" if query.descending else "range"
     found: Iterable[RawRow] = connection.execute(statements("read")[order], (piece.low, piece.high))
-    found = _gapless(found, range(piece.high, piece.low - 1, -1) if query.descending else range(piece.low, piece.high + 1), query.tape)
+    found = gapless(found, range(piece.high, piece.low - 1, -1) if query.descending else range(piece.low, piece.high + 1), query.tape)
     if dates != _ALWAYS:
         found = within_dates(found, *dates, tape=query.tape)
     if query.only is not None:
@@ -100,22 +100,6 @@ def _looked_through(connection: sqlite3.Connection, piece: Segment, query: TapeQ
 
 def _kinds(query: TapeQuery) -> list[str | bytes]:
     return [cell(kind) for kind in dict.fromkeys(query.only or ())]
-
-
-def _gapless(rows: Iterable[RawRow], places: range, tape: str) -> Iterator[RawRow]:
-    """Yield rows for as long as they stand at one place after the other. Raises StoreDamaged, with what is missing, where they do not."""
-    place = places.start
-    for row in rows:
-        if row[0] != place:
-            raise _gap(place, row[0] - places.step, tape)
-        yield row
-        place += places.step
-    if place != places.stop:
-        raise _gap(place, places.stop - places.step, tape)
-
-
-def _gap(one: int, other: int, tape: str) -> StoreDamaged:
-    return missing(tape, min(one, other) & LAST_SEQ, max(one, other) & LAST_SEQ)
 
 
 def _strays(connection: sqlite3.Connection, piece: Segment, query: TapeQuery, *, dates: Dates) -> Iterator[RawRow]:
@@ -144,5 +128,5 @@ def _first_reaching(connection: sqlite3.Connection, piece: Segment, ts: int, tap
     if low <= piece.high:
         there, _ = connection.execute(sql, (low, piece.high)).fetchone() or (piece.high + 1, 0)
         if there != low:
-            raise _gap(low, there - 1, tape)
+            raise gap(low, there - 1, tape)
     return low

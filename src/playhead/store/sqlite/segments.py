@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -76,13 +76,3 @@ def inherited(lineage: str) -> tuple[Segment, ...]:
         segments.append(Segment(eid(tape_no, before + 1), eid(tape_no, last), eid(tape_no, last // BLOCK * BLOCK)))
         before = last
     return tuple(segments)
-
-
-def cut(lineage: Sequence[Sequence[int]], at: int) -> list[list[int]]:
-    """Return what a lineage, the tape's own number at its end, shares with a branch that is forked at an id."""
-    kept, before = [], 0
-    for tape_no, last in lineage:
-        if min(last, at) > before:
-            kept.append([tape_no, min(last, at)])
-        before = last
-    return kept

@@ -40,9 +40,9 @@ from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
 from playhead.store.sqlite.renaming import rename
 from playhead.store.sqlite.searching import PATIENCE, Behind, Search
 from playhead.store.sqlite.tails import Tails
-from playhead.store.sqlite.work import Act, Work, appended, changed
 from playhead.store.sqlite.writer import Writer
 from playhead.store.turns import Turns
+from playhead.store.work import Act, Work, appended, changed
 
 Result = TypeVar("Result")
 

@@ -19,8 +19,8 @@ from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.branching import close, fork
 from playhead.store.sqlite.tails import Tail, Tails, expect
-from playhead.store.sqlite.work import Rewriting, Work, Writing
 from playhead.store.statements import statements
+from playhead.store.work import Rewriting, Work, Writing
 
 Written = tuple[TapeEntry, ...]
 

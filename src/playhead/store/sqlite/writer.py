@@ -9,7 +9,7 @@ from copy import copy
 from pathlib import Path
 from time import monotonic
 
-from playhead.errors import InvalidInput, PlayheadError, StoreError
+from playhead.errors import PlayheadError, StoreError
 from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.connection import Place, connect, disconnect
 from playhead.store.failures import typed
@@ -19,8 +19,8 @@ from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
 from playhead.store.sqlite.indexing import CatchUp, Indexing
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.sqlite.work import Act, Work, Writing
 from playhead.store.statements import statements
+from playhead.store.work import Act, Work, Writing, prepared
 
 GROUP = 512
 """How many jobs one transaction takes at most."""
@@ -266,24 +266,8 @@ class Writer:
 
 def _prepared(job: Job, *, limit: int | None) -> bool:
     """Make the rows of a job, before the lock is taken; False where it is refused."""
-    if not isinstance(job.work, Work):
-        return True
-    for step in job.work.steps:
-        if isinstance(step, Writing) and (refusal := _unprepared(step, limit)) is not None:
-            job.error = refusal
-            return False
-    return True
-
-
-def _unprepared(step: Writing, limit: int | None) -> PlayheadError | None:
-    """Make the rows of a step; return why it cannot be written."""
-    try:
-        step.prepare(limit=limit)
-    except PlayheadError as refusal:
-        return refusal
-    except (ValueError, RecursionError, MemoryError) as exc:
-        return InvalidInput(f"An entry for the tape '{step.tape}' cannot be written as JSON: {exc}; store it in parts or as text.")
-    return None
+    job.error = prepared(job.work, limit=limit) if isinstance(job.work, Work) else None
+    return job.error is None
 
 
 def _size(work: object) -> int:

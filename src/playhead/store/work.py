@@ -1,16 +1,16 @@
-"""What the writer of a SQLite store is asked to do."""
+"""What the writer of a store is asked to do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.entry.frozen import FrozenDict
-from playhead.errors import InvalidInput
+from playhead.errors import InvalidInput, PlayheadError
 from playhead.store.blobs import names_in
 from playhead.store.change import Append, Change, Close, Fork, Reset, family_of
 from playhead.store.intake import meta_to_keep
@@ -18,9 +18,6 @@ from playhead.store.names import checked_name
 from playhead.store.parting import Piece, parted
 from playhead.store.protocol import Head
 from playhead.store.row import Row, parted_row, row_of
-
-if TYPE_CHECKING:
-    from playhead.store.sqlite.tails import Tails
 
 
 @dataclass(slots=True)
@@ -77,7 +74,7 @@ class Act:
     What is `fleeting` need not survive a loss of power, so it does not wait for the disk.
     """
 
-    do: Callable[[Tails], Any]
+    do: Callable[[Any], Any]
     fleeting: bool = False
 
 
@@ -108,3 +105,21 @@ def _checked_marks(change: Append | Reset) -> Sequence[int] | None:
     if len(marks) != len(change.entries) or not all(isinstance(mark, int) and mark >= 0 for mark in marks):
         raise InvalidInput(f"Each entry for the sidecar '{change.tape}' has one mark, how many ids behind the head of its main tape it was written: {marks!r} for {len(change.entries)} entries.")
     return marks
+
+
+def prepared(work: Work, *, limit: int | None) -> PlayheadError | None:
+    """Make the rows of a piece of work, before anything is locked, payloads over the limit in parts; return why they cannot be written."""
+    for step in work.steps:
+        if isinstance(step, Writing) and (refusal := _unprepared(step, limit)) is not None:
+            return refusal
+    return None
+
+
+def _unprepared(step: Writing, limit: int | None) -> PlayheadError | None:
+    try:
+        step.prepare(limit=limit)
+    except PlayheadError as refusal:
+        return refusal
+    except (ValueError, RecursionError, MemoryError) as exc:
+        return InvalidInput(f"An entry for the tape '{step.tape}' cannot be written as JSON: {exc}; store it in parts or as text.")
+    return None

@@ -1,0 +1,1 @@
+"""All tapes in one PostgreSQL database."""

@@ -1,0 +1,168 @@
+"""The appends of a store: those that wait go to the server together, each as one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from playhead.store.hop import Job, deliver
+from playhead.store.horizon import Horizon
+from playhead.store.lane import Queue
+from playhead.store.postgres.address import Address, Book
+from playhead.store.postgres.failures import is_lost, needs_another_session
+from playhead.store.postgres.keys import NONE, Numbers, Texts, column, columns, keys_of
+from playhead.store.postgres.notices import Notifier
+from playhead.store.postgres.reading import located
+from playhead.store.postgres.session import Link, Session
+from playhead.store.postgres.tapes import shown_date
+from playhead.store.row import written
+from playhead.store.statements import statements
+from playhead.store.work import Work, Writing, prepared
+
+GROUP = 256
+"""How many appends go together at most."""
+
+_NO_FENCE = (1 << 63) - 1
+_ONE = {(False, False): "one", (True, False): "one_keyed", (False, True): "one_beside", (True, True): "one_beside_keyed"}
+"""The statement for a single entry: with a key or without, on a sidecar or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """An append that one statement did not make: it has to be looked at more closely. Where it was `sent` to an address, it may stand there behind the id `seen`."""
+
+    sent: Address | None = None
+    seen: int = 0
+
+
+@dataclass(slots=True)
+class _Sending:
+    """An append on its way: one statement and its values."""
+
+    job: Job
+    step: Writing
+    address: Address
+    statement: str
+    values: dict[str, Any]
+    seen: int
+
+
+class Appender:
+    """Makes the appends of a queue by single statements; what one does not make is left in doubt, for the next lane."""
+
+    def __init__(self, link: Link, book: Book, *, notifier: Notifier) -> None:
+        self._link = link
+        self._book = book
+        self._notifier = notifier
+        self._horizon = Horizon()
+        self._sql = statements("postgres/append")
+
+    def serve(self, queue: Queue) -> None:
+        """Make the appends until the queue ends."""
+        try:
+            for jobs in queue.groups(GROUP, patience=self._notifier.due_in):
+                self._do([job for job in jobs if not job.ticket.done() and _is_prepared(job)])
+                deliver(jobs)
+                self._notifier.tell(self._link)
+        finally:
+            self._link.drop()
+
+    def _do(self, jobs: Sequence[Job]) -> None:
+        """Make appends in one transaction, or each in its own where one of them failed."""
+        if not jobs:
+            return
+        sendings: list[_Sending] = []
+        try:
+            session = self._link.session()
+            sendings = sorted((sending for job in jobs if (sending := self._sending(session, job)) is not None), key=lambda s: (s.address.root_id, s.address.tape_no))
+            if len(sendings) == 1:
+                self._made(sendings[0], session.rows(sendings[0].statement, sendings[0].values))
+            elif sendings:
+                self._together(session, sendings)
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the next lane says it or gets over it
+            self._failed(sendings, jobs, exc)
+
+    def _together(self, session: Session, sendings: Sequence[_Sending]) -> None:
+        with session.pipeline():
+            sent = [session.send(sending.statement, sending.values) for sending in sendings]
+        for sending, cursor in zip(sendings, sent, strict=True):
+            self._made(sending, cursor.fetchall())
+
+    def _failed(self, sendings: Sequence[_Sending], jobs: Sequence[Job], error: Exception) -> None:
+        """Leave appends in doubt, tried one by one first where none of them can have been made."""
+        lost = not isinstance(error, psycopg.Error) or is_lost(error)
+        if not isinstance(error, psycopg.Error) or needs_another_session(error):
+            self._link.drop()
+        if not lost and len(jobs) > 1:
+            for job in jobs:
+                self._do([job])
+            return
+        by_job = {id(sending.job): sending for sending in sendings} if lost else {}
+        for job in jobs:
+            sending = by_job.get(id(job))
+            job.result = Doubt() if sending is None else Doubt(sending.address, sending.seen)
+
+    def _sending(self, session: Session, job: Job) -> _Sending | None:
+        """Return the statement of an append, None where there is none: the job is in doubt."""
+        work: Work = job.work
+        step = work.steps[0]
+        job.result = Doubt()
+        if not isinstance(step, Writing) or not step.rows:
+            return None
+        address = located(session, self._book, step.tape, tenant=self._link.server.tenant)
+        if address is None:
+            return None
+        keys = keys_of(step.rows)
+        if len(keys) != len(set(keys)) or (keys and self._stand_in_lineage(session, address, keys)):
+            return None
+        statement, values = self._statement(step, address, keys)
+        return _Sending(job, step, address, self._sql[statement], values, self._book.seen.get(step.tape, 0))
+
+    def _stand_in_lineage(self, session: Session, address: Address, keys: Texts) -> bool:
+        segments = address.inherited()
+        values = {"root": address.root_id, "tapes": Numbers(s.tape_no for s in segments), "lasts": Numbers(s.high for s in segments), "wanted": keys}
+        return bool(segments) and session.row(self._sql["standing_in_lineage"], values) is not None
+
+    def _statement(self, step: Writing, address: Address, keys: Texts) -> tuple[str, dict[str, Any]]:
+        expected = step.expected_head
+        values: dict[str, Any] = {
+            "root": address.root_id,
+            "tape": address.tape_no,
+            "name": address.name_key,
+            "turn": address.turn,
+            "fence": _NO_FENCE if step.fence is None else step.fence,
+            "generation": -1 if expected is None else expected.generation,
+            "head": 0 if expected is None else expected.id,
+        }
+        if address.main_key != NONE:
+            values["main"] = address.main_key
+        if len(step.rows) == 1:
+            (row,) = step.rows
+            return _ONE[bool(keys), address.main_key != NONE], {**values, "peak": shown_date(row.ts, horizon=self._horizon), **column(row)}
+        peaks = Numbers()
+        for row in step.rows:
+            date = shown_date(row.ts, horizon=self._horizon)
+            peaks.append(max(date, peaks[-1]) if peaks else date)
+        values |= {"number": len(step.rows), "peak": peaks[-1], "peaks": peaks, "wanted": keys, **columns(step.rows)}
+        return "many" if address.main_key == NONE else "beside", values
+
+    def _made(self, sending: _Sending, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Take note of what came of a statement: the ids of the entries, or nothing."""
+        step = sending.step
+        if not rows:
+            self._book.forget(step.tape)
+            return
+        last = max(seq for (seq,) in rows)
+        first = last - len(step.rows) + 1
+        sending.job.result = (tuple(written(entry, row, id) for id, (entry, row) in enumerate(zip(step.entries, step.rows, strict=True), first)),)
+        self._book.seen[step.tape] = last
+        self._notifier.note((step.tape,))
+
+
+def _is_prepared(job: Job) -> bool:
+    """Make the rows of a job; False where it is refused."""
+    job.error = prepared(job.work, limit=None)
+    return job.error is None

@@ -1,0 +1,97 @@
+"""Making, closing and removing the branches of a family."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from playhead.errors import InvalidInput, NameTaken
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, fork_names, fork_point
+from playhead.store.family import kin_of
+from playhead.store.lineage import cut
+from playhead.store.postgres.family import Family, Tail, expect
+from playhead.store.postgres.keys import Numbers, Texts, name_key
+from playhead.store.protocol import Head
+from playhead.store.row import SEQ_BITS, date_text, microseconds
+
+_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+_REMOVED = (MERGED, DISCARDED)
+
+
+def fork(family: Family, change: Fork, *, at: datetime) -> None:
+    """Make a branch, and one of each sidecar that shows something. Raises InvalidInput, BranchNotFound, NameTaken."""
+    fork_names(change)
+    parent = family.main(change.parent)
+    last = fork_point(change, end=0 if parent is None else parent.seq)
+    if family.tail(change.tape) is not None:
+        raise NameTaken(change.tape)
+    head = Head(parent.generation if parent else 0, last)
+    beside = [(tail, tail.seq if change.at is None else _marked_up_to(family, tail, head)) for tail in family.sidecars(change.parent) if tail.seq]
+    for tail, end in ((parent or family.begin(change.parent), last), *beside):
+        _branch_off(family, change, tail, end, microseconds(at))
+
+
+def close(family: Family, change: Close, *, at: datetime) -> None:
+    """End a branch and its sidecars. Raises InvalidInput, BranchNotFound, BranchClosed, Conflict."""
+    if not kin_of(change.tape).is_branch:
+        raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
+    if change.outcome not in _OUTCOMES:
+        raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
+    tail = family.writable(change.tape)
+    expect(change.expected_head, tail)
+    members = [*([tail] if tail else []), *family.sidecars(change.tape)]
+    family.send("close", outcome=change.outcome, at=microseconds(at), tapes=Numbers(member.tape_no for member in members))
+    for member in members:
+        family.touched.add(member.name)
+    if tail is not None:
+        tail.closed = change.outcome
+
+
+def collect(family: Family | None, *, tape: str, before: datetime) -> list[str]:
+    """Remove the branches of a family (or only the one that `tape` names) that were closed before an instant and that none was forked from.
+
+    Return their names, the newest first; those that are kept as they hold what stands nowhere else are left alone.
+    """
+    if family is None:
+        return []
+    asked = kin_of(tape)
+    found = family.rows("branches")
+    children = Counter(parent for _, parent, _, _ in found)
+    gone = []
+    for name, parent, outcome, closed_at in found:
+        is_asked = asked.branch is None or name == asked.main
+        if is_asked and outcome in _REMOVED and closed_at < microseconds(before) and not children[name]:
+            children[parent] -= 1
+            gone.append(name)
+    if gone:
+        family.load(*gone)
+    for name in gone:
+        remove(family, [member for member in (family.tail(name), *family.sidecars(name)) if member is not None])
+    return gone
+
+
+def remove(family: Family, tails: list[Tail]) -> None:
+    """Take tapes away, with their leases and cursors; what they stood for goes once nobody reads through it."""
+    for tail in tails:
+        family.send("retire", tape=tail.tape_no)
+    keys = Texts(name_key(tail.name) for tail in tails)
+    family.send("forget_lease", names=keys)
+    family.send("forget_cursors", names=keys)
+    family.forget(tail.name for tail in tails)
+
+
+def _branch_off(family: Family, change: Fork, tail: Tail, end: int, at: int) -> None:
+    """Make a branch of the parent, or of a sidecar of it, that is shown up to an id."""
+    name = kin_of(change.tape)._replace(sidecar=kin_of(tail.name).sidecar).name
+    record = BranchRecord(name=name, parent=tail.name, base=Head(tail.generation, end), state=OPEN, owner=change.owner, created_at=date_text(at))
+    family.branch_off(record, lineage=cut(tail.shown(), end), mark=tail.mark, at=at)
+
+
+def _marked_up_to(family: Family, tail: Tail, head: Head) -> int:
+    """Return the id of the last entry of a sidecar that was written when its main tape ended at a head or before: marks rise."""
+    wanted = head.generation << SEQ_BITS | head.id
+    for tape_no, last in reversed(tail.shown()):
+        found = family.rows("marked_up_to", tape=tape_no, mark=wanted, last=last)
+        if found:
+            return int(found[0][0])
+    return 0

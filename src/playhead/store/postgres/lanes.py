@@ -1,0 +1,96 @@
+"""The threads of a PostgreSQL store, each with a connection of its own, and what they are asked to do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from playhead.store.family import kin_of
+from playhead.store.lane import Lane, Queue, stop_and_wait
+from playhead.store.postgres import blobs, leases, reader, records
+from playhead.store.postgres.address import Book
+from playhead.store.postgres.answering import Changes, Deed, Question, Registrar, answer
+from playhead.store.postgres.appending import Appender, Doubt
+from playhead.store.postgres.branching import collect
+from playhead.store.postgres.locks import Locks
+from playhead.store.postgres.notices import Listener, Notifier
+from playhead.store.postgres.reading import Reading
+from playhead.store.postgres.renaming import rename
+from playhead.store.postgres.server import Server
+from playhead.store.postgres.session import Link, Prepared
+from playhead.store.work import Work
+
+_REGISTRARS = 2
+
+
+class Lanes:
+    """Reads over several connections, appends over one, changes families over two, locks over one, and listens over one; each is opened when it is needed."""
+
+    blobs, leases, reader, records = blobs, leases, reader, records
+    collect, rename = staticmethod(collect), staticmethod(rename)
+
+    def __init__(self, server: Server, *, connections: int) -> None:
+        self._server = server
+        prepared, book, notifier, self._listener = Prepared(), Book(), Notifier(server), Listener()
+
+        def link() -> Link:
+            return Link(server, prepared=prepared)
+
+        def append(queue: Queue) -> None:
+            Appender(link(), book, notifier=notifier).serve(queue)
+
+        def register(queue: Queue) -> None:
+            Registrar(link(), book, notifier=notifier).serve(queue)
+
+        def listen(queue: Queue, listener: Listener = self._listener) -> None:
+            listener.serve(queue, link=link())
+
+        reads = partial(answer, server=server, prepared=prepared, book=book)
+        self._reading = Lane(reads, size=connections, name="playhead reader")
+        self._appending = Lane(append, size=1, name="playhead writer")
+        self._changing = Lane(register, size=_REGISTRARS, name="playhead registrar")
+        self._locking = Lane(reads, size=1, name="playhead locks")
+        self._listening = Lane(listen, size=1, name="playhead listener")
+        self.locks = Locks(partial(_asked, self._locking, server), space=f"{server.schema}/{server.tenant}")
+
+    async def ask(self, ask: Callable[[Reading], Any]) -> Any:
+        """Return what is asked of a connection."""
+        return await _asked(self._reading, self._server, ask)
+
+    async def append(self, work: Work) -> Any:
+        """Append by one statement, or by a transaction where that does not do."""
+        made = await self._appending.run(work)
+        return await self.change(work, made) if isinstance(made, Doubt) else made
+
+    async def change(self, work: Work, doubt: Doubt | None = None) -> Any:
+        """Make changes to a family in one transaction."""
+        return await self._changing.run(Changes(kin_of(work.steps[0].tape).root, work, doubt))
+
+    async def do(self, tape: str, do: Callable[[Any], Any], *, makes: bool, purges: bool) -> Any:
+        """Have something done to the family of a tape in one transaction."""
+        root = kin_of(tape).root
+        return await self._changing.run(Deed(root, do, makes, (tape,), (root,) if purges else ()))
+
+    def hear(self, tape: str, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` when a tape may have moved; return what ends that."""
+        leave = self._listener.hear(tape, wake)
+        self._listening.start()
+        return leave
+
+    def let_go(self) -> None:
+        """End the threads once they have done what waits."""
+        for lane in self._all():
+            lane.stop()
+
+    def close(self) -> None:
+        """End the threads and wait for them."""
+        stop_and_wait(*self._all())
+
+    def _all(self) -> tuple[Lane, ...]:
+        return self._appending, self._changing, self._reading, self._locking, self._listening
+
+
+async def _asked(lane: Lane, server: Server, ask: Callable[[Reading], Any]) -> Any:
+    return await lane.run(Question(ask, time.monotonic() + server.timeout))

@@ -1,0 +1,48 @@
+"""Trying again what did not succeed because of a failure that passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+
+from playhead.store.postgres.failures import is_lost, is_passing, needs_another_session, typed
+from playhead.store.postgres.session import Link, Session
+
+Result = TypeVar("Result")
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.25
+
+
+class Patience:
+    """How long something is tried: from the first failure on for as many seconds as the store waits for others."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._deadline = 0.0
+        self._pause = _FIRST_PAUSE
+
+    def wait(self, error: psycopg.Error) -> None:
+        """Wait before another try. Raises what the failure comes to where there is none: it stays, or the time is over."""
+        link = self._link
+        never_reached = is_lost(error) and not link.was_open
+        if needs_another_session(error):
+            link.drop()
+        now = time.monotonic()
+        self._deadline = self._deadline or now + link.server.timeout
+        if never_reached or not is_passing(error) or now + self._pause > self._deadline:
+            raise typed(error, server=link.server) from error
+        time.sleep(self._pause)
+        self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+
+
+def retried(link: Link, ask: Callable[[Session], Result]) -> Result:
+    """Return what is asked of a session; it is asked again after a failure that passes, so asking twice must do no harm."""
+    patience = Patience(link)
+    while True:
+        try:
+            return ask(link.session())
+        except psycopg.Error as exc:
+            patience.wait(exc)

@@ -1,0 +1,172 @@
+"""A connection to PostgreSQL that is ready to use, and one that is opened again where it was lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+import psycopg
+
+from playhead.errors import StoreUnavailable
+from playhead.store.postgres.arrays import register
+from playhead.store.postgres.failures import Silence
+from playhead.store.postgres.schema import bring_up_to_date
+from playhead.store.postgres.server import Server
+from playhead.store.statements import statements
+
+Row = tuple[Any, ...]
+Values = Mapping[str, object]
+
+_OLDEST = 150000
+_DEFAULTS = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3", "fallback_application_name": "playhead", "client_encoding": "utf8"}
+
+
+class Prepared:
+    """Whether the schema was found as it must be, which is looked at by the first connection of a store."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.done = False
+
+
+class Session:
+    """A connection, in which every statement stands by itself unless it is inside `transaction`."""
+
+    def __init__(self, server: Server, *, prepared: Prepared) -> None:
+        self._connection = _connected(server)
+        try:
+            self._set_up(server, prepared)
+        except BaseException:
+            self._connection.close()
+            raise
+        self._cursor = self._connection.cursor(binary=True)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the next statement can be sent."""
+        connection = self._connection
+        return not connection.closed and not connection.broken
+
+    def rows(self, statement: str, values: Values) -> list[Row]:
+        """Run a statement and return its rows."""
+        return self._cursor.execute(statement, values).fetchall()
+
+    def row(self, statement: str, values: Values) -> Row | None:
+        """Run a statement and return its first row."""
+        return self._cursor.execute(statement, values).fetchone()
+
+    def send(self, statement: str, values: Values | None = None) -> psycopg.Cursor[Row]:
+        """Send a statement, inside `pipeline` without a wait for what comes of it."""
+        return self._connection.cursor(binary=True).execute(statement, values)
+
+    def pipeline(self) -> Any:
+        """Send what is sent inside the block at once; outside of a transaction it is one."""
+        return self._connection.pipeline()
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Undo what was begun inside the block where it raises."""
+        try:
+            yield
+        except BaseException:
+            if self.is_usable:
+                with suppress(psycopg.Error):
+                    self._connection.execute(statements("postgres/connection")["rollback"])
+            raise
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    @property
+    def connection(self) -> psycopg.Connection[Row]:
+        """The driver's connection, for what only it can do."""
+        return self._connection
+
+    def _set_up(self, server: Server, prepared: Prepared) -> None:
+        _check(self._connection, server)
+        wait = max(1, math.ceil(server.timeout * 1000))
+        values = {
+            "schema": server.schema,
+            "wait": str(wait),
+            "idle": str(max(10_000, 2 * wait)),
+            "sync": "on" if server.durability == "disk" else "off",
+            "read_only": "on" if server.read_only else "off",
+        }
+        ((*_, has_schema, is_begun),) = self._connection.execute(statements("postgres/connection")["set_up"], values)
+        with prepared.lock:
+            if not prepared.done:
+                bring_up_to_date(self._connection, server, has_schema=has_schema, is_begun=is_begun)
+                prepared.done = True
+
+
+class Link:
+    """A session of one thread, opened when it is needed and again where it was lost."""
+
+    def __init__(self, server: Server, *, prepared: Prepared) -> None:
+        self.server = server
+        self.was_open = False
+        self._prepared = prepared
+        self._session: Session | None = None
+
+    def session(self) -> Session:
+        """Return the session; raises psycopg.Error where there is none to be had."""
+        if self._session is not None and not self._session.is_usable:
+            self.drop()
+        if self._session is None:
+            self._session = Session(self.server, prepared=self._prepared)
+            self.was_open = True
+        return self._session
+
+    def drop(self) -> None:
+        """Let go of the session."""
+        session, self._session = self._session, None
+        if session is not None:
+            with suppress(psycopg.Error, OSError):
+                session.close()
+
+
+class _Connection(psycopg.Connection[Row]):
+    """A connection that does not wait for ever."""
+
+    patience = math.inf
+
+    def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
+        return super().wait(_patient(gen, self.patience), *args, **kwargs)
+
+
+def _patient(gen: Generator[Any, Any, Any], patience: float) -> Generator[Any, Any, Any]:
+    """Wait as a generator does. Raises Silence where nothing happens for too long."""
+    try:
+        state = next(gen)
+        last = monotonic()
+        while True:
+            ready = yield state
+            if ready:
+                last = monotonic()
+            elif monotonic() - last > patience:
+                raise Silence(f"the server did not answer for {patience:g} seconds")
+            state = gen.send(ready)
+    except StopIteration as end:
+        return end.value
+
+
+def _connected(server: Server) -> _Connection:
+    words = psycopg.conninfo.conninfo_to_dict(server.conninfo)
+    defaults: dict[str, Any] = {**_DEFAULTS, "connect_timeout": str(max(2, math.ceil(server.timeout))), "tcp_user_timeout": str(math.ceil(server.patience * 1000))}
+    connection = _Connection.connect(server.conninfo, autocommit=True, prepare_threshold=0, **{word: value for word, value in defaults.items() if word not in words})
+    connection.patience = server.patience
+    register(connection)
+    return connection
+
+
+def _check(connection: psycopg.Connection[Row], server: Server) -> None:
+    version, encoding = connection.info.server_version, connection.info.parameter_status("server_encoding")
+    if version < _OLDEST:
+        raise StoreUnavailable(f"The server at {server.label} is PostgreSQL {version // 10000}; a store needs 15 or newer.", store=server.label)
+    if encoding != "UTF8":
+        raise StoreUnavailable(f"The database at {server.label} is encoded as {encoding}, which cannot keep every text; create one with ENCODING 'UTF8' and TEMPLATE template0.", store=server.label)

@@ -1,0 +1,35 @@
+-- What a connection is set up with.
+
+-- name: set_up
+-- Plans are made once and use the indexes, whatever the statistics of a new table say; another isolation level or time-out of the role does not count.
+SELECT set_config('search_path', quote_ident(%(schema)s), false),
+       set_config('lock_timeout', %(wait)s, false),
+       set_config('idle_in_transaction_session_timeout', %(idle)s, false),
+       set_config('synchronous_commit', %(sync)s, false),
+       set_config('default_transaction_read_only', %(read_only)s, false),
+       set_config('default_transaction_isolation', 'read committed', false),
+       set_config('plan_cache_mode', 'force_generic_plan', false),
+       set_config('enable_seqscan', 'off', false),
+       set_config('jit', 'off', false),
+       EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %(schema)s),
+       EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = %(schema)s AND c.relname = 'schema_version')
+
+-- name: create_schema_version
+CREATE TABLE schema_version (v integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), checksum text NOT NULL)
+
+-- name: migrations
+SELECT v, checksum FROM schema_version ORDER BY v
+
+-- name: record_migration
+-- Written before the migration it stands for: who makes the same one at the same time waits here, and then finds it made.
+INSERT INTO schema_version (v, checksum) VALUES (%(version)s::integer, %(checksum)s)
+
+-- name: begin
+BEGIN
+
+-- name: commit
+COMMIT
+
+-- name: rollback
+ROLLBACK

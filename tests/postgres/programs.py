@@ -1,0 +1,54 @@
+"""Where PostgreSQL's programs are, and as whom they run."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+OLDEST = 15
+WANTED = ("initdb", "pg_ctl", "postgres")
+ABSENT = f"no PostgreSQL {OLDEST} or newer is here: install it (Debian, Ubuntu: apt-get install postgresql), or name a server's URL in PLAYHEAD_POSTGRES_URL"
+
+
+@cache
+def found() -> Path | None:
+    """Return the folder of the newest server's programs, or None."""
+    on_path = shutil.which("postgres")
+    folders = [Path(on_path).resolve().parent] if on_path else []
+    for pattern in ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin", "opt/homebrew/opt/postgresql*/bin"):
+        folders += Path("/").glob(pattern)
+    complete = [folder for folder in folders if all((folder / name).exists() for name in WANTED)]
+    newest = max(complete, key=version, default=None)
+    return newest if newest and version(newest) >= OLDEST else None
+
+
+@cache
+def version(folder: Path) -> int:
+    """Return the major version of a folder's server."""
+    said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=True).stdout
+    return int(re.search(r"\d+", said)[0])
+
+
+@cache
+def account() -> pwd.struct_passwd | None:
+    """Return the account a server runs under where the tests run as root, which PostgreSQL refuses; None: one's own."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return known.get("postgres") or known["nobody"]
+
+
+def called(name: str, *arguments: object, cwd: Path) -> None:
+    """Run one of the programs to its end; raise with what it said where it failed."""
+    user = account()
+    who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+    with open(cwd / "programs.log", "a+b") as log:
+        done = subprocess.run([found() / name, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=cwd, check=False, **who)
+        if done.returncode:
+            log.seek(0)
+            raise RuntimeError(f"{name} failed: {log.read().decode(errors='replace')[-2000:]}")

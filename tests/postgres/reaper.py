@@ -1,0 +1,28 @@
+"""Ends a server and removes its folder once nobody holds its `users` file any more, however its users ended.
+
+Usage: reaper.py FOLDER PG_CTL UID GID [FILE]...; FILEs are removed, too. Returns at once and goes on in the background.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+
+
+def main(folder, pg_ctl, uid, gid, *files):
+    if os.fork():
+        return
+    os.setsid()
+    with open(os.path.join(folder, "users"), "rb") as users:
+        fcntl.flock(users, fcntl.LOCK_EX)
+        who = {"user": int(uid), "group": int(gid), "extra_groups": []} if os.geteuid() == 0 else {}
+        stop = [pg_ctl, "-D", os.path.join(folder, "data"), "-m", "immediate", "-w", "stop"]
+        subprocess.run(stop, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, check=False, **who)
+        shutil.rmtree(folder, ignore_errors=True)
+        for file in files:
+            if os.path.exists(file):
+                os.remove(file)
+
+
+main(*sys.argv[1:])
