@@ -161,7 +161,7 @@ class Run:
         await self._kept_beginning(prompt, pulled)
 
     async def _kept_beginning(self, prompt: Message | None, pulled: Sequence[Leased]) -> None:
-        heard = [*(leased.message for leased in pulled), *([self._prompt] if prompt is not None else [])]
+        heard = [*(leased.message for leased in pulled), *([self._prompt] if self._prompt is not None and prompt is not None else [])]
         kept = [*[await self._without_media(leased.message) for leased in pulled], *([prompt] if prompt is not None else [])]
         entries = await self._recorder.begin(
             self._turn.step,

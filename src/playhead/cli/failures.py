@@ -58,7 +58,7 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
     if isinstance(failure, UsageError):
         _say("usage", f"{failure}; see {failure.command} --help", {"command": failure.command}, out)
         return MISUSED
-    error = _told(failure)
+    error = as_error(failure)
     if os.environ.get(TRACEBACK, "0") != "0":
         traceback.print_exception(failure)
     message = _with_commands(spoken(error.message, kind=type(error)), store=getattr(args, "store", None))
@@ -103,7 +103,7 @@ def _innermost(failure: BaseException) -> BaseException:
     return failure
 
 
-def _told(failure: BaseException) -> PlayheadError:
+def as_error(failure: BaseException) -> PlayheadError:
     """Return a failure as an error that says what to do."""
     if isinstance(failure, PlayheadError):
         return failure
