@@ -58,7 +58,12 @@ class Keyboard:
     async def run(self) -> int:
         """Talk until the user leaves."""
         self._screen = TerminalScreen(
-            session=Session(tape=self._talk.name, model=self._talk.answerer.spec), history=await self._history(), entered=self._entered, interrupted=self._interrupted, left=self._left
+            session=Session(tape=self._talk.name, model=self._talk.answerer.spec),
+            history=await self._history(),
+            entered=self._entered,
+            interrupted=self._interrupted,
+            left=self._left,
+            began=self._began,
         )
         self._conversation = Conversation(self._talk, screen=self._screen, approvals=self._approvals)
         self._approvals.ask = self._conversation.asked
@@ -82,6 +87,9 @@ class Keyboard:
         return 0
 
     # -- keys
+
+    def _began(self) -> None:
+        self._is_warned = False
 
     def _entered(self, line: str) -> None:
         self._is_warned, self._put_away = False, ""
@@ -144,7 +152,8 @@ class Keyboard:
             words += ["--model", self._args.model]
         if self._args.store:
             words += ["--store", masked(self._args.store)]
-        yield Text.assemble((f"Kept on tape '{short_name(self._talk.name)}'. ", "dim"), (f"{program()} {shlex.join(words)}", "bold"), (" goes on with it.", "dim"))
+        yield from prose(f"Kept on tape '{short_name(self._talk.name)}'. To go on:", width=self._out.width, style="dim")
+        yield Text(f"  {program()} {shlex.join(words)}")
 
     async def _history(self) -> list[str]:
         """Return what the user said before, the oldest first."""

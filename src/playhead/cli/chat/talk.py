@@ -17,7 +17,7 @@ from playhead.agent.agent import Agent
 from playhead.agent.calling import Approve
 from playhead.agent.events import RunEvent
 from playhead.agent.recording import InForce, in_force
-from playhead.agent.request import SYSTEM_PROMPT, UNLIMITED, budget_for
+from playhead.agent.request import UNLIMITED, compiled
 from playhead.agent.spill import SpillSidecar
 from playhead.agent.stream import RunStream
 from playhead.agent.tape_tools import CONTRACT, with_contract
@@ -33,8 +33,6 @@ from playhead.cli.strategy_choice import strategy_of
 from playhead.entry.entry import SYSTEM
 from playhead.entry.message import user
 from playhead.prompt.budget import Budget
-from playhead.prompt.compile import compile
-from playhead.prompt.injection import Injection
 from playhead.prompt.prompt import Prompt
 from playhead.tape.tape import Tape
 
@@ -140,25 +138,15 @@ class Talk:
     # -- looking
 
     @property
-    def budget(self) -> Budget:
-        """The budget of the next request."""
-        return budget_for(self.answerer.model, self.agent.budget)
-
-    @property
     def folds(self) -> bool:
         """Whether older parts are told by summaries."""
         return bool(getattr(self.agent.strategy, "folds", False))
 
     async def prompt(self) -> Prompt:
         """Return what the model would be sent now; nothing is written."""
-        system = with_contract(self.agent.system_prompt, self.agent.tools)
-        injections = [Injection(namespace=SYSTEM_PROMPT, content=system)] if system else []
-        tools = [{"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)} for spec in self.agent.tools.specs]
-        return await compile(self.tape, self.budget, strategy=self.agent.strategy, injections=injections, request_overhead={"tools": tools}, dry_run=True)
-
-    async def size(self) -> Size:
-        """Return how much of the budget the next prompt takes."""
-        return size_of(await self.prompt())
+        agent = self.agent
+        system, tools = with_contract(agent.system_prompt, agent.tools), agent.tools.specs
+        return await compiled(self.tape, model=self.answerer.model, budget=agent.budget, strategy=agent.strategy, system_prompt=system, tools=tools, dry_run=True)
 
 
 class _Stop:
@@ -176,9 +164,8 @@ class _Stop:
 def size_of(prompt: Prompt) -> Size:
     """Return how much of its budget a prompt takes."""
     shares = [Share(form=span.form, tokens=span.tokens or 0) for span in prompt.plan.spans if span.is_shown and span.tokens]
-    beside = (prompt.stats.request_total or prompt.stats.total) - sum(share.tokens for share in shares)
-    room = None if prompt.budget is UNLIMITED else prompt.budget.room
-    return Size(shares=(*shares, Share(form="injection", tokens=beside)), used=prompt.stats.request_total or prompt.stats.total, room=room)
+    injected = [Share(form="injection", tokens=prompt.stats.injections)] if prompt.stats.injections else []
+    return Size(shares=(*shares, *injected), used=prompt.stats.total, room=None if prompt.budget is UNLIMITED else prompt.budget.room)
 
 
 def folder_tape() -> str:

@@ -38,9 +38,9 @@ REDRAW = 0.04
 
 
 class TerminalScreen:
-    """The terminal of a chat. `entered` is given each line, `interrupted` is told of Ctrl-C, `left` of Ctrl-D."""
+    """The terminal of a chat. `entered` is given each line, `interrupted` is told of Ctrl-C, `left` of Ctrl-D, `began` of letters that are typed."""
 
-    def __init__(self, *, session: Session, history: Iterable[str], entered: Callable[[str], None], interrupted: Callable[[], None], left: Callable[[], None]) -> None:
+    def __init__(self, *, session: Session, history: Iterable[str], entered: Callable[[str], None], interrupted: Callable[[], None], left: Callable[[], None], began: Callable[[], None]) -> None:
         self._session = session
         self._live = Live()
         self._entered = entered
@@ -48,7 +48,7 @@ class TerminalScreen:
         self._left = left
         self._draft: str | None = None
         self._output = _output()
-        self._buffer = Buffer(multiline=True, history=InMemoryHistory(list(history)), accept_handler=self._accept)
+        self._buffer = Buffer(multiline=True, history=InMemoryHistory(list(history)), accept_handler=self._accept, on_text_insert=lambda _: began())
         self._app: Application[None] = Application(
             layout=Layout(self._layout()),
             key_bindings=self._keys(),
