@@ -56,7 +56,7 @@ def _fault(args: argparse.Namespace) -> str | None:
 
 
 CHAT_COMMANDS = (
-    Command(name="chat", about="talk with a model on a tape", module="chat.talking", function="chat", add=_add_chat, fault=_fault),
-    Command(name="run", about="ask a model once, on a tape", module="chat.running", function="run", add=_add_run, fault=_fault),
+    Command(name="chat", about="talk with a model on a tape", module="chat.talking", function="chat", add=_add_chat, fault=_fault, runs_tools=True),
+    Command(name="run", about="ask a model once, on a tape", module="chat.running", function="run", add=_add_run, fault=_fault, runs_tools=True),
 )
 """The commands that talk with a model."""

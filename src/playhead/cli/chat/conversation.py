@@ -17,8 +17,10 @@ from playhead.cli.chat.slashes import MARK, Slash, meant
 from playhead.cli.chat.talk import Ended, Talk, size_of
 from playhead.cli.failures import as_error, spoken
 from playhead.entry.message import ToolCall
-from playhead.errors import ModelUnavailable, PlayheadError
+from playhead.errors import BadReply, ModelUnavailable, PlayheadError
 from playhead.prompt.prompt import Prompt
+
+NOT_BEGUN = "Stopped before the model was asked."
 
 
 class Conversation:
@@ -95,7 +97,8 @@ class Conversation:
         """Answer whenever a turn is wanted, without end."""
         while True:
             await self._wanted.wait()
-            await self.answer()
+            if self.is_wanted:
+                await self.answer()
 
     async def answer(self) -> Ended:
         """Answer what was said until nothing waits, and return how the last turn ended."""
@@ -116,10 +119,19 @@ class Conversation:
             ended = await self.talk.turn(self._told)
             session, pieces = self.session.ended(is_interrupted=ended.is_interrupted, error=None if ended.error is None else self._why(ended.error))
             self._show(pieces)
-            await self.settle(session)
+            self._set(session)
+            await self.settle()
             await self.measure()
             if ended.is_interrupted or ended.error is not None or not self.session.waiting:
                 return ended
+
+    async def stop(self) -> None:
+        """End the turn that runs, or see to it that the one that is wanted does not begin: its line waits then."""
+        if self.interrupt() or not self.is_wanted:
+            return
+        self._wanted = anyio.Event()
+        await self.settle()
+        self.remark(NOT_BEGUN)
 
     def interrupt(self) -> bool:
         """End the turn that runs; whether one does that was not told to end before."""
@@ -148,20 +160,19 @@ class Conversation:
     def _why(self, error: Exception) -> str:
         self.failed = True
         known = as_error(error)
-        again = " /retry asks again." if isinstance(known, ModelUnavailable) and "/retry" not in known.message else ""
+        again = " /retry asks again." if isinstance(known, ModelUnavailable | BadReply) and "/retry" not in known.message else ""
         return f"{spoken(known.message, kind=type(known))}{again}"
 
     # -- what is shown
 
-    async def settle(self, session: Session | None = None) -> None:
+    async def settle(self) -> None:
         """Show which lines wait."""
-        session = self.session if session is None else session
-        waiting: dict[str, str] = dict(session.waiting)
+        before = self.session.waiting
         with suppress(PlayheadError):
             waiting = {id: message.text for id, message in (await self.talk.lines.settle()).items()}
-        # A line that was entered meanwhile may not have been seen.
-        newer = {id: text for id, text in self.session.waiting.items() if id not in session.waiting}
-        self._set(replace(session, waiting={**waiting, **newer}))
+            # A line that was entered meanwhile may not have been seen.
+            newer = {id: text for id, text in self.session.waiting.items() if id not in before}
+            self._set(replace(self.session, waiting={**waiting, **newer}))
 
     async def measure(self) -> None:
         """Show how much of the budget the next prompt takes."""

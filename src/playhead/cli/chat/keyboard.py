@@ -48,10 +48,11 @@ class Keyboard:
         self._args = args
         self._out = out
         self._approvals = approvals
-        self._send, self._lines = anyio.create_memory_object_stream[str](100_000)
+        self._send, self._lines = anyio.create_memory_object_stream[str | None](100_000)
         self._leaving = anyio.Event()
         self._is_warned = False
         self._put_away = ""
+        self._on_their_way = 0
         self._screen: TerminalScreen
         self._conversation: Conversation
 
@@ -93,7 +94,7 @@ class Keyboard:
 
     def _entered(self, line: str) -> None:
         self._is_warned, self._put_away = False, ""
-        self._send.send_nowait(line)
+        self._send_on(line)
 
     def _interrupted(self) -> None:
         """End the turn that runs, or put away the line that is typed; the second time in a row, leave."""
@@ -103,7 +104,9 @@ class Keyboard:
         self._is_warned = True
         if self._conversation.interrupt():
             return
-        if self._screen.draft:
+        if self._on_their_way or self._conversation.is_wanted:
+            self._send_on(None)
+        elif self._screen.draft:
             self._put_away = self._screen.put_away()
             self._conversation.remark(f"The line is put away: the up arrow brings it back. {AGAIN}")
         else:
@@ -111,6 +114,11 @@ class Keyboard:
 
     def _left(self) -> None:
         self._leaving.set()
+
+    def _send_on(self, line: str | None) -> None:
+        """Have a line taken behind those that were entered before; None has what they began stopped."""
+        self._on_their_way += 1
+        self._send.send_nowait(line)
 
     # -- tasks
 
@@ -120,7 +128,8 @@ class Keyboard:
         task_status.started()
         with anyio.CancelScope(shield=True):
             async for line in self._lines:
-                await self._conversation.entered(line)
+                await (self._conversation.stop() if line is None else self._conversation.entered(line))
+                self._on_their_way -= 1
         self._taken.set()
 
     async def _leave(self) -> None:
