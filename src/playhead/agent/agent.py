@@ -154,7 +154,7 @@ class Agent:
 
     def run(
         self,
-        prompt: Prompt,
+        prompt: Prompt | None,
         *,
         model: Model | str | None = None,
         tape: str | Branch,
@@ -169,16 +169,17 @@ class Agent:
 
         It writes to a branch of the tape, which is merged when the stream is closed, or dropped with `merge_back=False`; given a
         branch (of `session`), it writes there and merges nothing. `state` is for this call alone. `output_type` asks for an answer
-        of that type, which is then `stream.output`.
+        of that type, which is then `stream.output`. A `prompt` of None asks nothing new: what stands on the tape is answered, and
+        what waits in its inbox.
         """
-        message, tape = checked_prompt(prompt), checked_tape(tape)
+        message, tape = None if prompt is None else checked_prompt(prompt), checked_tape(tape)
         settings = self._settings(output_type=output_type, tools=tools, max_steps=checked_steps(max_steps), reasoning_effort=reasoning_effort)
         asked, kept = None if model is None else checked_model(model), checked_state(state, tape)
-        is_blank = not message.text.strip() and all(isinstance(part, Text) for part in message.parts)
-        is_commanded = self.commands and is_command(message.text)
+        is_blank = message is not None and not message.text.strip() and all(isinstance(part, Text) for part in message.parts)
+        commanded = message.text if message is not None and self.commands and is_command(message.text) else None
 
         async def open() -> Opened:
-            return await self._opened(asked, tape, kept, merge_back=merge_back and not is_blank, asks=not is_blank and not is_commanded, waits=stream.waits)
+            return await self._opened(asked, tape, kept, merge_back=merge_back and not is_blank, asks=not is_blank and commanded is None, waits=stream.waits)
 
         async def run(opened: Opened, emit: Emit) -> None:
             if self.lock and isinstance(tape, str):
@@ -186,15 +187,15 @@ class Agent:
             if is_blank:
                 await emit(TextEvent(delta=EMPTY_PROMPT))
                 await emit(FinalEvent(text=EMPTY_PROMPT, ok=False))
-            elif is_commanded:
-                await self._commanded(message.text, opened, kept, settings.toolbox, emit)
+            elif commanded is not None:
+                await self._commanded(commanded, opened, kept, settings.toolbox, emit)
             else:
                 await self._run(message, opened, kept, settings, stream, emit)
 
         stream = RunStream(open=open, run=run)
         return stream
 
-    async def start(self, prompt: Prompt, *, tape: str | Branch, **options: Any) -> RunStream:
+    async def start(self, prompt: Prompt | None, *, tape: str | Branch, **options: Any) -> RunStream:
         """Return the stream of a run that is open already, as `run` without its `async with`; the caller closes it with `aclose()`."""
         stream = self.run(prompt, tape=tape, **options)
         await stream.__aenter__()
@@ -343,8 +344,8 @@ class Agent:
                 _log.exception("The fallback %s cannot be used and is left out.", one)
         return tuple(models)
 
-    async def _run(self, prompt: Message, opened: Opened, state: dict[str, Any], settings: Settings, stream: RunStream, emit: Emit) -> None:
-        recorded = await without_media(prompt, blobs=blobs_of(opened.tape.store))
+    async def _run(self, prompt: Message | None, opened: Opened, state: dict[str, Any], settings: Settings, stream: RunStream, emit: Emit) -> None:
+        recorded = None if prompt is None else (await without_media(prompt, blobs=blobs_of(opened.tape.store))).message
         inbox = self.inbox(opened.inbox) if self._inbox is not None and opened.inbox is not None else None
 
         def deliver(value: Any) -> None:
@@ -359,7 +360,7 @@ class Agent:
             ),
             models=opened.models,
             prompt=prompt,
-            recorded=recorded.message,
+            recorded=recorded,
             state=state,
             run_id=clock.new_uid(),
             held=opened.held,

@@ -1,4 +1,4 @@
-"""What was heard of an answer: its words as they come, and whether the whole of it agrees with them."""
+"""What was heard of an answer: its words and thoughts as they come, and whether the whole of it agrees with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import anyio
 from playhead import clock
 from playhead.agent.running import is_cancelled
 from playhead.entry.frozen import FrozenDict
-from playhead.entry.message import Message, Part, ToolCall
+from playhead.entry.message import Message, Part, Text, Thinking, ToolCall, assistant
 from playhead.errors import BadReply, InvalidInput, ModelError, ModelUnavailable, PlayheadError
 from playhead.model.protocol import CallReady, Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta, Usage
 
@@ -53,12 +53,22 @@ class Heard:
 
     def __init__(self) -> None:
         self._words: list[str] = []
+        self._thoughts: list[str] = []
         self._calls = 0
 
     @property
     def text(self) -> str:
         """The words that have come."""
         return "".join(self._words)
+
+    @property
+    def partial(self) -> Message | None:
+        """What has come of an answer that broke off, None where nothing has; its thoughts, which no provider signed, are kept and never sent back."""
+        words, thoughts = self.text, "".join(self._thoughts)
+        if not thoughts:
+            return assistant(words) if words else None
+        said = (Text(text=words),) if words else ()
+        return Message(role="assistant", content=(Thinking(text=thoughts), *said))
 
     def take(self, event: ModelEvent, *, model: str) -> None:
         """Hear one event of the stream. Raises BadReply for what is none."""
@@ -67,7 +77,9 @@ class Heard:
                 self._words.append(words)
             case CallReady(call=ToolCall()):
                 self._calls += 1
-            case ReasoningDelta(text=str()) | Reply(message=Message(), usage=Usage() | None, model=str() | None):
+            case ReasoningDelta(text=str() as thoughts):
+                self._thoughts.append(thoughts)
+            case Reply(message=Message(), usage=Usage() | None, model=str() | None):
                 pass
             case _:
                 raise BadReply(

@@ -115,6 +115,11 @@ class MemoryInbox:
         with self._guard:
             self._pending.pop(leased.id, None)
 
+    async def waiting(self) -> dict[str, Message]:
+        """Return what nobody has taken up yet, by id, in the order in which it came; also what somebody has just leased."""
+        with self._guard:
+            return {id: waiting.message for id, waiting in self._pending.items()}
+
     async def release(self, leased: Leased) -> None:
         """Give a message back, to the place where it was; nothing changes where it was taken up, or another has it by now."""
         with self._guard:
@@ -182,6 +187,10 @@ class TapeInbox:
         except Exception:
             self._void.add(leased.lease)
             raise
+
+    async def waiting(self) -> dict[str, Message]:
+        """Return what nobody has taken up yet, by id, in the order in which it came; also what somebody has just leased."""
+        return {id: waiting.message for id, waiting in (await self._pending()).items()}
 
     async def _pending(self) -> _Pending:
         async with self._looking:  # two looks at a time would count the same entries twice

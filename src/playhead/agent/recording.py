@@ -14,7 +14,7 @@ from playhead import clock
 from playhead.agent.overflow import rejoin
 from playhead.entry.entry import EVENT, TapeEntry, format_date, stamped
 from playhead.entry.frozen import freeze_dict
-from playhead.entry.message import Message, assistant
+from playhead.entry.message import Message
 from playhead.entry.payload import message_to_entries
 from playhead.model.protocol import Reply, Usage
 from playhead.store.protocol import IDEMPOTENCY_KEY
@@ -111,16 +111,16 @@ class Recorder:
             stored = await self.tape.append_many([*entries, self._run("ok", model=model, usage=reply.usage, answered_by=reply.model, max_tokens=max_tokens), *then])
         self._round, self._answer = list(stored[: len(entries)]) if reply.calls else [], ""
 
-    async def failure(self, error: Exception, *, step: int, model: str, partial: str, elapsed_ms: int, status: str = FAILED, usage: Usage | None = None) -> None:
-        """Keep what is known of a step that failed: what could not be kept before, the words that had come, marked as partial, the error, and the events."""
+    async def failure(self, error: Exception, *, step: int, model: str, partial: Message | None, elapsed_ms: int, status: str = FAILED, usage: Usage | None = None) -> None:
+        """Keep what is known of a step that failed: what could not be kept before, what had come of the answer, marked as partial, the error, and the events."""
         with anyio.CancelScope(shield=True):
             await self.end_round()
             uids = [*(entry.uid for entry in self._unsure), *filter(None, [self._answer])]
             there = await self.tape.store.find(self.tape.name, uids=uids) if uids else {}
             missing = [entry for entry in self._unsure if entry.uid not in there]
             entries: list[TapeEntry] = []
-            if partial and self._answer not in there:
-                entries += message_to_entries(assistant(partial), run_id=self.run_id, partial=True)
+            if partial is not None and self._answer not in there:
+                entries += message_to_entries(partial, run_id=self.run_id, partial=True)
             entries.append(TapeEntry.error(error, run_id=self.run_id))
             entries.append(self._run("error", model=model, usage=usage))
             entries.append(self.step_ended(step, status, elapsed_ms=elapsed_ms, error=error))
@@ -145,10 +145,10 @@ class Recorder:
         if tool_round and max(entry.id for entry in tool_round) - tool_round[0].id != len(tool_round):  # beside the event `run`
             await rejoin(self.tape, tool_round, asked=self._asked)
 
-    async def cancelled(self, *, step: int, partial: str, elapsed_ms: int) -> None:
-        """Keep what is known of a step that was cancelled: the words that had come, marked as partial, and the event."""
+    async def cancelled(self, *, step: int, partial: Message | None, elapsed_ms: int) -> None:
+        """Keep what is known of a step that was cancelled: what had come of the answer, marked as partial, and the event."""
         await self.end_round()
-        said = message_to_entries(assistant(partial), run_id=self.run_id, partial=True) if partial else ()
+        said = () if partial is None else message_to_entries(partial, run_id=self.run_id, partial=True)
         await self._keep([*said, self.step_ended(step, CANCELLED, elapsed_ms=elapsed_ms)])
 
     async def step(self, step: int, status: str, *, elapsed_ms: int, error: Exception | None = None) -> None:

@@ -34,18 +34,19 @@ async def compiled(
     strategy: Strategy | None,
     system_prompt: str,
     tools: Sequence[ToolSpec],
-    tail: str,
+    tail: str = "",
+    dry_run: bool = False,
 ) -> Prompt:
     """Compile what the model should see; the budget is the one that is given, else what is known of the model's context.
 
-    The tools' schemas and the words at the tail take their part of it.
+    The tools' schemas and the words at the tail take their part of it. A dry run keeps nothing, and refuses nothing.
     """
     injections = [Injection(namespace=SYSTEM_PROMPT, content=system_prompt)] if system_prompt else []
     overhead = {"tools": [{"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in tools]} if tools else None
     whole = budget_for(model, budget)
     taken = sum(text_tokens(str(value), counter=tape.counter) for value in (overhead or {}).values()) + (message_tokens(user(tail), counter=tape.counter) if tail else 0)
     room = whole if whole is UNLIMITED else replace(whole, max_tokens=max(whole.max_tokens - taken, whole.reserve_for_response + 1))
-    return await compile(tape, room, strategy=strategy, injections=injections, request_overhead=overhead)
+    return await compile(tape, room, strategy=strategy, injections=injections, request_overhead=overhead, dry_run=dry_run)
 
 
 def budget_for(model: Model, budget: Budget | None) -> Budget:

@@ -91,11 +91,13 @@ class _Turn:
 class Run:
     """Drives one turn on a tape: called with it and with what to do with events, it returns when the turn has ended.
 
-    `prompt` is what is asked, `recorded` the same as the tape keeps it. `models` are asked in order: the next one where one
+    `prompt` is what is asked, `recorded` the same as the tape keeps it, None where nothing new is. `models` are asked in order: the next one where one
     fails before it said anything. `deliver` is given the answer in the form that was asked for.
     """
 
-    def __init__(self, settings: Settings, *, models: Sequence[Model], prompt: Message, recorded: Message, state: dict[str, Any], run_id: str, held: InForce, deliver: Callable[[Any], None]) -> None:
+    def __init__(
+        self, settings: Settings, *, models: Sequence[Model], prompt: Message | None, recorded: Message | None, state: dict[str, Any], run_id: str, held: InForce, deliver: Callable[[Any], None]
+    ) -> None:
         self._settings = settings
         self._models = tuple(models)
         self._prompt = prompt
@@ -166,7 +168,7 @@ class Run:
         await self._kept_beginning(prompt, pulled)
 
     async def _kept_beginning(self, prompt: Message | None, pulled: Sequence[Leased]) -> None:
-        heard = [*(leased.message for leased in pulled), *([self._prompt] if prompt is not None else [])]
+        heard = [*(leased.message for leased in pulled), *([self._prompt] if self._prompt is not None and prompt is not None else [])]
         kept = [*[await self._without_media(leased.message) for leased in pulled], *([prompt] if prompt is not None else [])]
         entries = await self._recorder.begin(
             self._turn.step,
@@ -209,7 +211,7 @@ class Run:
         turn = self._turn
         with anyio.CancelScope(shield=True):
             await self._steering.give_back()
-            await self._recorder.failure(error, step=turn.step, model=turn.answers, partial=turn.heard.text, elapsed_ms=_since(started), status=HANDED_OFF)
+            await self._recorder.failure(error, step=turn.step, model=turn.answers, partial=turn.heard.partial, elapsed_ms=_since(started), status=HANDED_OFF)
             copies = await hand_off(self._tape, error, after=turn.began, run_id=self._run_id)
         turn.originals = {copies.get(uid, uid): message for uid, message in turn.originals.items()}
 
@@ -412,7 +414,7 @@ class Run:
         with anyio.CancelScope(shield=True):
             await self._steering.give_back()
             try:
-                await self._recorder.failure(error, step=turn.step, model=turn.answers, partial=turn.heard.text, elapsed_ms=_since(started))
+                await self._recorder.failure(error, step=turn.step, model=turn.answers, partial=turn.heard.partial, elapsed_ms=_since(started))
             except Exception as exc:  # noqa: BLE001 - whatever it is, it must not hide the error
                 error.add_note(f"Nor could the failure be recorded: {exc}")
 
@@ -422,7 +424,7 @@ class Run:
         with anyio.CancelScope(shield=True):
             await self._steering.give_back()
             try:
-                await self._recorder.cancelled(step=turn.step, partial=turn.heard.text, elapsed_ms=_since(started))
+                await self._recorder.cancelled(step=turn.step, partial=turn.heard.partial, elapsed_ms=_since(started))
             except Exception:  # noqa: BLE001 - a store of the user's raises whatever it likes
                 _log.exception("What a cancelled run had said could not be recorded.")
 

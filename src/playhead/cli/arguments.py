@@ -40,7 +40,7 @@ class Command:
     """One command: what it says of itself, its arguments, and the module and function that run it.
 
     `fault` says what is wrong with arguments that do not go together, `reads` whether it only reads, so that the store may be opened
-    to be read only.
+    to be read only; `runs_tools` whether it runs functions of the user's, which may hang.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Command:
     add: Callable[[Parser], None]
     fault: Callable[[argparse.Namespace], str | None] = lambda _: None
     reads: bool = False
+    runs_tools: bool = False
 
 
 def spoken(text: str) -> str:

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from rich.text import Text
+
 from playhead import clock
 from playhead.cli.collecting import collect_blobs
 from playhead.cli.hints import command
@@ -77,6 +79,15 @@ async def branches(args: Namespace, out: Output) -> int:
     elif not rows:
         out.note(f"There are no branches{f' of {args.tape}' if args.tape else ''}; {_again('fork', args) if args.tape else command('fork', Namespace(store=args.store), 'TAPE')} makes one.")
     return 0
+
+
+async def family_table(store: WholeStore, root: str, *, width: int | None) -> Sequence[Text]:
+    """Return the open branches of a tape as the lines of a table, none where there is none."""
+    limbs = await _limbs(store, root)
+    shown = _grown([limb for limb in limbs if _is_alive(limb, limbs)], root)
+    room = (width or VERY_WIDE) - OTHERS
+    rows = [_root_row(root, (await store.head(root)).id, room), *(_row(limb, room) for limb in shown)]
+    return list(table(COLUMNS, rows, width=width)) if shown else []
 
 
 async def fork(args: Namespace, out: Output) -> int:

@@ -13,6 +13,7 @@ from playhead.cli.store_choice import existing_tape
 from playhead.cli.words import entry_words, speaker
 from playhead.entry.entry import TapeEntry
 from playhead.entry.lines import entry_to_json
+from playhead.tape.comparison import TapeDiff
 from playhead.tape.tape import Tape
 from playhead.tape.tape import diff as compared
 
@@ -27,9 +28,15 @@ async def diff(args: Namespace, out: Output) -> int:
         lists = {"removed": [entry_to_json(e) for e in found.removed], "added": [entry_to_json(e) for e in found.added]}
         out.json({"first": args.first, "second": args.second, "shared": found.shared, **lists})
         return 0
-    out.lines(Text(f"{counted(found.shared, 'entry')} shared, {found.shared and f'1 to {found.shared}' or 'none'}", style="bold"))
-    out.lines(*_side("-", found.removed, args.first, out.width), *_side("+", found.added, args.second, out.width))
+    out.lines(*diff_lines(found, args.first, args.second, width=out.width))
     return 0
+
+
+def diff_lines(found: TapeDiff, first: str, second: str, *, width: int | None) -> Iterator[Text]:
+    """Yield what two tapes share, and a line for each entry that one alone has."""
+    yield Text(f"{counted(found.shared, 'entry')} shared, {found.shared and f'1 to {found.shared}' or 'none'}", style="bold")
+    yield from _side("-", found.removed, first, width)
+    yield from _side("+", found.added, second, width)
 
 
 def _side(sign: str, entries: Sequence[TapeEntry], tape: str, width: int | None) -> Iterator[Text]:

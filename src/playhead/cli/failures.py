@@ -15,7 +15,7 @@ from playhead.cli.output import Output
 from playhead.cli.parser import MEMORY
 from playhead.cli.plain import plain_json
 from playhead.entry import codec
-from playhead.errors import AnchorNotFound, BranchNotFound, Conflict, InvalidInput, InvalidOption, OverBudgetError, PlayheadError, StoreUnavailable, SummaryNotFound, UnreadableFile
+from playhead.errors import AnchorNotFound, BadReply, BranchNotFound, Conflict, InvalidInput, InvalidOption, OverBudgetError, PlayheadError, StoreUnavailable, SummaryNotFound, UnreadableFile
 
 DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
@@ -36,6 +36,7 @@ SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
         ("max_tokens", "--max-tokens"),
         ("lower the reserve", "lower --reserve"),
     ),
+    BadReply: (("What had come is in `partial`; ask again", "What had come stands on the tape"),),
     Conflict: (("merge with policy='append'", "merge with --policy append"),),
     SummaryNotFound: (("; search_summaries() lists those that stand", ""),),
     BranchNotFound: (("fork one with tape.fork(), or list those that are there with tape.branches()", "`playhead branches` lists those there are"),),
@@ -58,7 +59,7 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
     if isinstance(failure, UsageError):
         _say("usage", f"{failure}; see {failure.command} --help", {"command": failure.command}, out)
         return MISUSED
-    error = _told(failure)
+    error = as_error(failure)
     if os.environ.get(TRACEBACK, "0") != "0":
         traceback.print_exception(failure)
     message = _with_commands(spoken(error.message, kind=type(error)), store=getattr(args, "store", None))
@@ -103,7 +104,7 @@ def _innermost(failure: BaseException) -> BaseException:
     return failure
 
 
-def _told(failure: BaseException) -> PlayheadError:
+def as_error(failure: BaseException) -> PlayheadError:
     """Return a failure as an error that says what to do."""
     if isinstance(failure, PlayheadError):
         return failure

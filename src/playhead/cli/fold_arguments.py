@@ -19,6 +19,11 @@ FOLD_ONLY = {"namespace": "--namespace", "summarizer": "--summarizer", "recent":
 def add_settings(parser: Parser, *, summarizer: str) -> None:
     """Add the options of a strategy that folds; `summarizer` says what naming one does."""
     add_namespace(parser)
+    add_folding(parser, summarizer=summarizer)
+
+
+def add_folding(parser: Parser, *, summarizer: str) -> None:
+    """Add the options of how a strategy folds, but not whose summaries are meant."""
     parser.add_argument("--summarizer", metavar=f"{EXTRACTIVE}|MODEL", type=spoken, help=summarizer)
     parser.add_argument("--recent", metavar="N", type=number(least=0), help="the newest tokens that always stay raw (default: 30000)")
     parser.add_argument("--head", metavar="N", type=number(least=0), help="the first tokens that always stay raw (default: 0)")

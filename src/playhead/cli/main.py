@@ -10,6 +10,9 @@ from importlib import import_module
 from playhead.cli.arguments import UsageError
 from playhead.cli.parser import COMMANDS, build_parser, parse
 
+GRACE = 0.5
+"""How many seconds a thread that is still there at the end of a program has to end."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit code; nothing is raised."""
@@ -40,7 +43,22 @@ def _run(args: Namespace) -> int:
         code: int = anyio.run(_awaited, run(args, out))
     finally:
         out.flush()
+    if command.runs_tools:
+        _leave_threads(code)
     return code
+
+
+def _leave_threads(code: int) -> None:
+    """End the program though the thread of a tool hangs: everything is written by now, and nobody waits for what it returns."""
+    import os  # noqa: PLC0415 - commands that run no tools do without these
+    import threading  # noqa: PLC0415
+
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread() and not thread.daemon]
+    for thread in others:
+        thread.join(GRACE)
+    if any(thread.is_alive() for thread in others):
+        sys.stderr.flush()
+        os._exit(code)
 
 
 async def _awaited(command: Coroutine[object, object, int]) -> int:

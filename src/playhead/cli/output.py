@@ -48,6 +48,11 @@ class Output:
         """Print text as it is, one newline behind it."""
         self._out().write(plain(text) + "\n")
 
+    def words(self, text: str) -> None:
+        """Print some words as they are, at once and with nothing behind them."""
+        self._out().write(plain(text))
+        self.flush()
+
     def lines(self, *lines: Text) -> None:
         """Print lines, in colours where the terminal has them."""
         out = self._out()

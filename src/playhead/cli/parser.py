@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from playhead.cli.arguments import Command, Parser, UsageError, filled, number, spoken
 from playhead.cli.branch_arguments import BRANCH_COMMANDS
+from playhead.cli.chat.arguments import CHAT_COMMANDS
 from playhead.cli.fold_arguments import FOLD_COMMANDS, FOLDING, add_settings, fold_fault
 from playhead.cli.upkeep_arguments import UPKEEP_COMMANDS
 
@@ -232,6 +233,7 @@ COMMANDS = {
         *FOLD_COMMANDS,
         *BRANCH_COMMANDS,
         *UPKEEP_COMMANDS,
+        *CHAT_COMMANDS,
         Command(name="demo", about="show the main job on a long conversation made for it", module="tour", function="demo", add=_add_demo),
     )
 }

@@ -29,7 +29,7 @@ from playhead.tape.tape import Tape
 async def pin(args: Namespace, out: Output) -> int:
     """Keep entries raw, whatever is folded around them."""
     async with existing_tape(args) as tape, _managed(tape, args) as manager:
-        first, last = await _ends(tape, args)
+        first, last = await pinned_ends(tape, args.first, args.last)
         id = await manager.mark_document(first.uid, name=args.name) if args.document else await manager.pin_range(first.uid, last.uid, name=args.name)
         made = next(pin for pin in await manager.list_pins() if pin.id == id)
     if out.as_json:
@@ -93,10 +93,13 @@ async def _managed(tape: Tape, args: Namespace) -> AsyncIterator[ContextManager]
         yield manager
 
 
-async def _ends(tape: Tape, args: Namespace) -> tuple[TapeEntry, TapeEntry]:
-    """Return the first and the last message that the arguments mean. Raises InvalidInput where there is none."""
-    first = await _entry(tape, args.first)
-    last = first if args.last is None else await _entry(tape, args.last)
+async def pinned_ends(tape: Tape, one: str, other: str | None) -> tuple[TapeEntry, TapeEntry]:
+    """Return the first and the last message from one entry to another, each named by its id or uid.
+
+    Raises InvalidInput where there is none.
+    """
+    first = await _entry(tape, one)
+    last = first if other is None else await _entry(tape, other)
     first, last = sorted((first, last), key=lambda entry: entry.id)
     rows = tape.query().kinds(*ROWS).after(first.id - 1).up_to(last.id)
     found, newest = await rows.limit(1).all(), await rows.newest_first().limit(1).all()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from rich.text import Text
 
-from playhead.agent.spending import usage_of
+from playhead.agent.spending import TapeUsage, usage_of
 from playhead.cli.hints import command
 from playhead.cli.layout import Column, table
 from playhead.cli.output import Output, counted
@@ -18,7 +19,7 @@ from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
 from playhead.entry.lines import entry_to_json
 from playhead.errors import InvalidInput
-from playhead.tape.summary import TapeInfo
+from playhead.tape.summary import AnchorSummary, TapeInfo
 from playhead.tape.tape import Tape
 
 NAME_MOST = 24
@@ -54,11 +55,17 @@ async def info(args: Namespace, out: Output) -> int:
     if out.as_json:
         out.json({**_facts(facts), "store": shown_url(args), "generation": generation, "sidecars": sidecars, "usage": spent_json(spent)})
         return 0
+    out.lines(*info_lines(facts, url=shown_url(args), generation=generation, sidecars=sidecars, spent=spent))
+    return 0
+
+
+def info_lines(facts: TapeInfo, *, url: str, generation: int, sidecars: Sequence[str], spent: TapeUsage) -> Iterator[Text]:
+    """Yield what a tape holds, a line for each fact."""
     since = f" ({counted(facts.entries_since_last_anchor, 'entry')} since)" if facts.last_anchor else ""
     cached = "" if facts.last_cache_hit_rate is None else f", {facts.last_cache_hit_rate:.0%} of the prompt cached"
     rows = [
         ("tape", facts.name),
-        ("store", shown_url(args)),
+        ("store", url),
         ("entries", f"{facts.entries:,}"),
         ("first entry", moment(facts.first_date)),
         ("last entry", moment(facts.last_date)),
@@ -70,8 +77,7 @@ async def info(args: Namespace, out: Output) -> int:
         *([("sidecars", ", ".join(sidecars))] if sidecars else []),
     ]
     for name, fact in rows:
-        out.lines(Text.assemble((f"{name:<12}", "dim"), one_line(fact)))
-    return 0
+        yield Text.assemble((f"{name:<12}", "dim"), one_line(fact))
 
 
 async def anchors(args: Namespace, out: Output) -> int:
@@ -83,9 +89,14 @@ async def anchors(args: Namespace, out: Output) -> int:
     elif not found:
         out.note(f"Tape '{args.tape}' has no anchors; {command('handoff', args, 'NAME')} leaves one.")
     else:
-        columns = (Column(heading="entry", is_number=True), Column(heading="written"), Column(heading="anchor", most=NAME_MOST), Column(heading="state", is_cut=True))
-        out.lines(*table(columns, [(str(a.id), moment(a.date), a.name, as_json(a.state) if a.state else "") for a in found], width=out.width))
+        out.lines(*anchors_table(found, width=out.width))
     return 0
+
+
+def anchors_table(found: Sequence[AnchorSummary], *, width: int | None) -> Iterator[Text]:
+    """Yield anchors as the lines of a table."""
+    columns = (Column(heading="entry", is_number=True), Column(heading="written"), Column(heading="anchor", most=NAME_MOST), Column(heading="state", is_cut=True))
+    return table(columns, [(str(a.id), moment(a.date), a.name, as_json(a.state) if a.state else "") for a in found], width=width)
 
 
 async def search(args: Namespace, out: Output) -> int:

@@ -9,8 +9,10 @@ from playhead.agent.events import ErrorEvent, TextEvent, ToolResultEvent
 from playhead.agent.overflow import CONTEXT_OVERFLOW
 from playhead.agent.tools import tool
 from playhead.entry.entry import event_name
+from playhead.entry.message import Thinking
 from playhead.errors import BadReply, ContextLimitExceeded, InvalidInput, ModelUnavailable, StepLimitReached
 from playhead.model.scripted import ScriptedModel, call
+from playhead.wire.providers import request_body
 from tests.unit.agent.runs_lab import ping, run, said, shape, turn
 
 
@@ -199,5 +201,39 @@ def test_a_fallback_that_cannot_be_used_is_left_out_and_the_first_model_never(mo
             assert await stream.text() == "I answer."
         with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
             await turn(Agent(model="openai:gpt-5-mini", fallbacks=["echo:"]), "Hi", None)
+
+    run(go)
+
+
+@pytest.mark.parametrize("words", [[], ["Half an ans"]])
+def test_thoughts_that_had_come_are_kept_with_the_words_and_never_sent_back(words):
+    async def go():
+        agent = Agent()
+        with pytest.raises(ModelUnavailable):
+            await turn(agent, "Well?", ScriptedModel([[Thinking(text="Let me see."), *words, ModelUnavailable("busy", model="m")]]))
+        (partial,) = [e for e in await agent.tape("t").query().kinds("message").all() if e.meta.get("partial")]
+        assert [part["type"] for part in partial.payload["content"]] == ["thinking", *["text"] * len(words)]
+        model = ScriptedModel(["Well."])
+        await turn(agent, "Again?", model)
+        for provider in ("openai", "openai-responses", "anthropic"):
+            assert "Let me see." not in str(request_body(provider, model.requests[0].messages))
+
+    run(go)
+
+
+def test_a_run_that_is_cancelled_keeps_the_thoughts_that_had_come():
+    async def go():
+        agent = Agent()
+
+        async def slow(request):
+            yield Thinking(text="Let me see.")
+            await anyio.sleep_forever()
+
+        async with agent.run("Well?", model=ScriptedModel([slow]), tape="t") as stream:
+            async for event in stream:
+                if event.kind == "reasoning":
+                    stream.cancel()
+        (partial,) = [e for e in await agent.tape("t").query().kinds("message").all() if e.meta.get("partial")]
+        assert partial.payload["content"] == [{"type": "thinking", "text": "Let me see."}]
 
     run(go)

@@ -172,3 +172,40 @@ def test_messages_that_queue_are_answered_one_after_the_other_in_the_order_they_
         assert answered[-1] == "a5" and stream.report is None
 
     run(go)
+
+
+def test_what_waits_can_be_seen_without_being_taken_until_it_is_taken_up(kind):
+    async def go():
+        agent = Agent(inbox=INBOXES[kind])
+        inbox = agent.inbox("t")
+        ids = [await inbox.store(user(text)) for text in ("One.", "Two.")]
+        assert [(id, message.text) for id, message in (await inbox.waiting()).items()] == list(zip(ids, ["One.", "Two."], strict=True))
+        first, _ = await inbox.take_pending()
+        await inbox.ack(first)
+        assert list(await inbox.waiting()) == ids[1:]
+
+    run(go)
+
+
+def test_a_run_without_a_prompt_asks_with_what_waits(kind):
+    async def go():
+        agent = Agent(inbox=INBOXES[kind])
+        await agent.inbox("t").store(user("Up?"))
+        model = ScriptedModel(["Up."])
+        await turn(agent, None, model)
+        assert said(model.requests[0]) == ["user: Up?"]
+        assert [m.text for m in await agent.tape("t").read_messages()] == ["Up?", "Up."]
+
+    run(go)
+
+
+def test_a_run_without_a_prompt_asks_again_what_failed_and_says_nothing_twice(kind):
+    async def go():
+        agent = Agent(inbox=INBOXES[kind])
+        await agent.inbox("t").store(user("Up?"))
+        with pytest.raises(ModelUnavailable):
+            await turn(agent, None, ScriptedModel([ModelUnavailable("busy", model="m")]))
+        await turn(agent, None, ScriptedModel(["Up."]))
+        assert [m.text for m in await agent.tape("t").read_messages()] == ["Up?", "Up."]
+
+    run(go)

@@ -1,0 +1,32 @@
+"""Answers in Markdown, as a terminal shows them: plain headings, and links that show where they lead."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown, MarkdownElement
+
+from playhead.cli.plain import plain
+
+THEME = "ansi_dark"
+"""The colours of code: those of the terminal."""
+
+
+class LeftHeading(Heading):
+    """A heading at the left, in bold: a frame takes more of a terminal than it tells."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        text = self.text.copy()
+        text.justify = "left"
+        text.stylize("bold")
+        yield text
+
+
+class Answer(Markdown):
+    """Markdown that a model wrote; nothing in it speaks to the terminal itself."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "heading_open": LeftHeading}
+
+    def __init__(self, text: str) -> None:
+        super().__init__(plain(text), code_theme=THEME, hyperlinks=False)
