@@ -13,12 +13,13 @@ from playhead.store.file.blobs import BLOBS
 from playhead.store.file.names import SUFFIX
 from playhead.store.file.place import Place, damaged
 from playhead.store.file.record.codec import decoded
-from playhead.store.file.record.lines import BadLine, is_checked, load
+from playhead.store.file.record.lines import BadLine, Line, is_checked, load, moved_in
 from playhead.store.file.record.snapshot import Snapshot
+from playhead.store.search import values
 
 _PART = 8 * 1024 * 1024
 _HEAD = 512
-_ESCAPE = rb"\u"
+_ESCAPE = b"\\"
 _NAMELESS = (".index", ".lock")
 """How directories and files end in which no entry stands."""
 
@@ -82,28 +83,47 @@ def _looked_through(place: Place, path: str) -> Iterator[tuple[frozenset[str], i
         length = 0
         end = file.behind_last_newline()
         for offset, raw in file.forwards(0, end):
-            names |= _named(place, path, offset, raw)
+            names |= _named(place, path, raw, offset=offset)
             length += len(raw) + 1
             if length >= _PART:
                 yield frozenset(names), length
                 names, length = set(), 0
-        yield frozenset(names | names_in(file.read(end, file.size))), length + file.size - end
+        yield frozenset(names | _named(place, path, file.read(end, file.size))), length + file.size - end
     finally:
         place.disk.close(fd)
 
 
-def _named(place: Place, path: str, offset: int, raw: bytes) -> frozenset[str]:
-    """Return the digests that stand in a line, whoever wrote it."""
-    if path.endswith(SUFFIX) and is_checked(raw):
+def _named(place: Place, path: str, raw: bytes, *, offset: int | None = None) -> frozenset[str]:
+    """Return the digests that stand in a line, whoever wrote it; one that is not finished has no offset."""
+    if is_checked(raw):
         try:
-            line = load(raw)
+            return _said(place, path, load(raw))
         except BadLine as exc:
-            raise damaged(path, offset, str(exc)) from exc
-        if place.codec is None or not line.id:
-            return names_in(raw)
-        line = decoded(line, place.codec, path=path)
-        return names_in(bytes(line.payload)) | names_in(bytes(line.meta)) | names_in(b"" if line.moved is None else bytes(line.moved))
+            if path.endswith(SUFFIX) and offset is not None:
+                raise damaged(path, offset, str(exc)) from exc
+    names = names_in(raw)
     if _ESCAPE in raw:
         with suppress(ValueError, RecursionError):
-            return names_in(raw) | names_in(codec.encode(codec.decode(raw)))
-    return names_in(raw)
+            names |= frozenset().union(*(_within(place, path, text) for text in values(codec.decode(raw))))
+    return names
+
+
+def _said(place: Place, path: str, line: Line) -> frozenset[str]:
+    """Return the digests that an entry names, in whatever form its line has it. Raises StoreError where that is another codec's."""
+    if line.id:
+        line = decoded(line, place.codec, path=path)
+    return names_in(bytes(line.payload)) | names_in(bytes(line.meta)) | names_in(moved_in(line) or b"")
+
+
+def _within(place: Place, path: str, text: str) -> frozenset[str]:
+    """Return the digests in a text that stood in JSON, such as the lines that a change to several files is about to write."""
+    lines = text.encode("utf-8", "surrogatepass").split(b"\n")
+    return frozenset().union(*(_said(place, path, load(line)) if _is_whole(line) else names_in(line) for line in lines))
+
+
+def _is_whole(raw: bytes) -> bool:
+    try:
+        load(raw)
+    except BadLine:
+        return False
+    return True
