@@ -20,7 +20,7 @@ from playhead.testing.clock import FakeClock
 from tests.crash.processes import finished, started
 
 ROUNDS = 40 if os.environ.get("PLAYHEAD_SOAK") else 4
-LIMIT = 2_000
+LIMIT, BLOBS = 2_000, 300
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of Unix")
 
 COMMON = f"""
@@ -49,7 +49,7 @@ async def main():
     with clock.using(FakeClock(clock.now() + timedelta(hours=1), step=timedelta(microseconds=1))):
         async with opened() as store:
             while True:
-                number = chance.randrange(40)
+                number = chance.randrange(int(sys.argv[5]))
                 blob = await store.put_blob(f"round {sys.argv[3]}, blob {number}".encode())
                 length = chance.choice([10, 1_000])
                 (entry,) = await store.append_many(chance.choice("abc"), [note(f"round {sys.argv[3]}, {number} " * length, ref=blob.digest)])
@@ -84,7 +84,7 @@ async def prepared(kind: str, place: Path, number: int) -> None:
     """Leave blobs that were put yesterday and that nothing names: half of them the writer will put again, as media and as parts of payloads."""
     with clock.using(FakeClock(clock.now() - timedelta(days=1))):
         async with opened(kind, place) as store:
-            for blob in range(80):
+            for blob in range(BLOBS):
                 await store.put_blob(f"round {number}, blob {blob}".encode())
                 await store.put_blob((f"round {number}, {blob} " * 1_000).encode(), mime="text/plain; charset=utf-8")
 
@@ -108,7 +108,7 @@ def test_nothing_that_is_referred_to_is_lost_whoever_is_killed(kind: str, tmp_pa
     for number in range(ROUNDS):
         anyio.run(prepared, kind, tmp_path, number)
         others = [started(COLLECTOR, kind, tmp_path) for _ in range(2)]
-        writer = started(WRITER, kind, tmp_path, number, number)
+        writer = started(WRITER, kind, tmp_path, number, number, BLOBS // 2)
         told = [writer.stdout.readline() for _ in range(chance.randrange(1, 60))]
         order = chance.sample([*others, writer], 3)
         for process in order[:2]:
@@ -116,9 +116,9 @@ def test_nothing_that_is_referred_to_is_lost_whoever_is_killed(kind: str, tmp_pa
         if writer is order[2]:
             told += [writer.stdout.readline() for _ in range(5)]
         order[2].kill()
-        told += writer.communicate()[0].splitlines(keepends=True)
-        for other in others:
-            other.communicate()
+        told += writer.stdout.readlines()
+        for process in order:
+            process.communicate()
         for uid, digest, blob, length in (line.decode().split() for line in told if line.endswith(b"\n")):
             acknowledged[uid] = (number, digest, int(blob), int(length))
         anyio.run(checked, kind, tmp_path, acknowledged)
