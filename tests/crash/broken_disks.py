@@ -67,6 +67,9 @@ class FaultyDisk(Disk):
     def flush_directory(self, path: str) -> None:
         self._changed("flush directory", lambda: None)
 
+    def date(self, path: str, nanoseconds: int) -> None:
+        self._changed("date", lambda: Disk.date(self, path, nanoseconds))
+
     def make_directory(self, path: str) -> None:
         self._changed("make directory", lambda: Disk.make_directory(self, path))
 

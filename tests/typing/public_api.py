@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -23,6 +24,18 @@ async def of_the_async_half(tape: ph.Tape, budget: ph.Budget) -> None:
     assert_type(prompt, ph.Prompt)
     assert_type(prompt.to("anthropic", model="m"), dict[str, Any])
     assert_type(await ph.import_file(Path("session.jsonl"), into=tape), ph.ImportReport)
+
+
+async def of_blobs(tape: ph.Tape, store: ph.SQLiteTapeStore) -> None:
+    collector: ph.BlobCollector = store
+    assert_type(await ph.gc_blobs(collector, grace=timedelta(hours=1), archives=[Path("archives")]), ph.BlobReport)
+    assert_type((await ph.unused_blobs(store, keep=["sha256:"])).unused, tuple[ph.Blob, ...])
+    assert_type(ph.sync.gc_blobs(ph.InMemoryTapeStore()), ph.BlobReport)
+    kept: tuple[ph.BlobCollector, ph.BlobStore] = (ph.FileTapeStore("tapes", inline_limit=None), ph.InMemoryTapeStore())
+    async for part in kept[0].named_blobs():
+        assert_type(part, ph.BlobNames)
+    async for digest in tape.blob_refs():
+        assert_type(digest, str)
 
 
 def of_the_blocking_half(budget: ph.Budget) -> None:

@@ -22,7 +22,6 @@ Load = Callable[[str], bytes]
 _TEXT, _JSON = "text", "json"
 _MIMES = {_TEXT: "text/plain; charset=utf-8", _JSON: "application/json"}
 _PARTED = b"["
-_FIGURES = 8
 _NAME = ("name",)
 
 
@@ -153,7 +152,7 @@ class _Cut:
             size = len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
             return self._move(value, path, _TEXT) if size > self._limit and path != _NAME else (value, size + 2)
         if not isinstance(value, (FrozenDict, FrozenList)):
-            return value, _FIGURES
+            return value, len(repr(value))
         before = len(self.moved)
         rest, size = self._items(value, path)
         if size <= self._limit or not path:

@@ -8,11 +8,12 @@ from contextlib import suppress
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import BlobNotFound, InvalidInput, NameTaken, TapeNotFound
-from playhead.store.blobs import blobs_of, references
+from playhead.store.blobs import blobs_of
 from playhead.store.change import Append
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.tape.mentions import referred
 
 PAGE = 512
 
@@ -58,7 +59,7 @@ async def _copy_blobs(source: WholeStore, entries: list[TapeEntry], *, target: W
     kept, other = blobs_of(source), blobs_of(target)
     if kept is None or other is None or source is target:
         return
-    for digest, mime in {ref: mime for entry in entries for ref, mime in references(entry.payload)}.items():
+    for digest, mime in {ref: mime for entry in entries for ref, mime in referred(entry).items()}.items():
         with suppress(BlobNotFound):
             await other.put_blob(await kept.get_blob(digest), mime=mime)
 

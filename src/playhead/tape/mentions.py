@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import chain
 
+from playhead.entry.entry import TapeEntry
 from playhead.store.blobs import references
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.protocol import WholeStore
@@ -24,7 +26,12 @@ async def blob_refs(store: WholeStore, query: TapeQuery) -> AsyncIterator[str]:
         while page := await store.fetch_all(part.after(last).limit(PAGE)):
             last = page[-1].id
             for entry in page:
-                for digest, _ in (*references(entry.payload), *references(entry.meta)):
+                for digest in referred(entry):
                     if digest not in seen:
                         seen.add(digest)
                         yield digest
+
+
+def referred(entry: TapeEntry) -> dict[str, str | None]:
+    """Return the digests that an entry refers to, each with its type, where that is said."""
+    return dict(chain(references(entry.meta), references(entry.payload)))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from playhead import clock
 from playhead.errors import InvalidInput
+from playhead.store.file.blobs import renew
+from playhead.store.file.marking import names_of
 from playhead.store.file.place import Place
 from playhead.store.file.record.header import Header, header_in
 from playhead.store.file.record.lines import Body, dump, marks, moved_in
@@ -15,6 +18,7 @@ from playhead.store.file.record.tail import loaded, read_tail
 def rewritten(place: Place, stem: str, header: Header | None) -> Iterator[bytes]:
     """Yield the lines of a file behind another first line than the header it has, or none; they stay as they are but for the places they name.
 
+    At the end the blobs that they name count as used, as somebody may be looking for names, and not see the new file.
     Raises StoreDamaged, InvalidInput where another program wrote its front.
     """
     path = place.path(stem)
@@ -26,9 +30,10 @@ def rewritten(place: Place, stem: str, header: Header | None) -> Iterator[bytes]
             raise InvalidInput(f"'{path}' was begun by another program, so no line can stand before its first; choose a shorter name.")
         first = b"" if header is None else header.of(tail.generation).dump()
         yield first
-        shift = len(first)
+        shift, named = len(first), set[str]()
         for offset, raw in file.forwards(0, file.size):
             line = loaded(file, offset, raw)
+            named |= names_of(place, path, line)
             if not offset and header_in(line) is not None:
                 shift -= len(raw) + 1
             elif line.anchor is None:
@@ -36,5 +41,6 @@ def rewritten(place: Place, stem: str, header: Header | None) -> Iterator[bytes]
             else:
                 own = marks(batch=line.batch, anchor=line.anchor + shift, generation=line.generation, older=0, mark=line.mark)
                 yield dump(Body(kind=line.kind, payload=bytes(line.payload), meta=bytes(line.meta), date=line.date, moved=moved_in(line)), id=line.id, marks=own)
+        renew(place, named, at=clock.now())
     finally:
         place.disk.close(fd)
