@@ -134,6 +134,10 @@ class FileTapeStore:
         """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         return await self._read(listing.tapes)
 
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        return await self._read(listing.families)
+
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound, StoreDamaged."""
         return await self._ask(query.tape, partial(reader.fetch, query=query))
@@ -197,9 +201,9 @@ class FileTapeStore:
         kin = kin_of(tape)
         return await self._known(kin.root, lambda family: family.sidecars(kin.branch) if kin.branch is None or family.is_made(kin.branch) else [])
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
-        marks = await self._ask(tape, lambda lineage: lineage.marks(after))
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
+        marks = await self._ask(tape, lambda lineage: lineage.marks(after, limit))
         if kin_of(tape).sidecar is None:
             raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
         return marks
@@ -241,6 +245,11 @@ class FileTapeStore:
         """Return how far a consumer has read a tape; EMPTY where it never did. Raises BranchNotFound."""
         kin = kin_of(tape)
         return await self._known(kin.root, lambda family: Cursors(self._place, family.known(kin).stem).get(kin, consumer))
+
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        kin = kin_of(tape)
+        return await self._known(kin.root, lambda family: Cursors(self._place, family.known(kin).stem).of(kin))
 
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape. Raises BranchNotFound."""

@@ -64,9 +64,10 @@ class Roll:
         """Return the first entry that has a uid."""
         return self._found(uid, "uids")
 
-    def marks(self, after: int) -> list[Head]:
-        """Return the marks of the entries behind an id."""
-        return [part.strip.mark(id) for part in self._parts() for id in part.ids if id > after]
+    def marks(self, after: int, limit: int | None) -> list[Head]:
+        """Return the marks of the entries behind an id, of all or the first few."""
+        behind = range(max(after, 0) + 1, self._own.end + 1)[:limit]
+        return [part.strip.mark(id) for part in self._parts() for id in _overlap(part.ids, behind)]
 
     def marked_up_to(self, head: Head) -> int:
         """Return the id of the last entry that was written when the main tape ended at `head` or before."""

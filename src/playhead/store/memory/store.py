@@ -56,6 +56,11 @@ class InMemoryTapeStore:
         with self._use():
             return self._shelf.roots()
 
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        with self._use():
+            return self._shelf.families()
+
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
         with self._use():
@@ -141,13 +146,13 @@ class InMemoryTapeStore:
         with self._use():
             return self._shelf.sidecars(tape)
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
         with self._use():
             roll = self._shelf.roll(tape)
             if kin_of(tape).sidecar is None:
                 raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
-            return roll.marks(after)
+            return roll.marks(after, limit)
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
@@ -179,6 +184,12 @@ class InMemoryTapeStore:
         with self._use():
             self._shelf.roll(tape)
             return self._cursors.get((tape, consumer), EMPTY)
+
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        with self._use():
+            self._shelf.roll(tape)
+            return {consumer: head for (name, consumer), head in sorted(self._cursors.items()) if name == tape}
 
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""

@@ -28,6 +28,12 @@ WHERE n.tenant = '' AND n.listed AND (t.low_water > 0
     OR EXISTS (SELECT 1 FROM tape_names b WHERE b.root_no = n.root_no AND b.branch_no IS NOT NULL AND b.state = 'open'))
 ORDER BY n.name
 
+-- name: families
+-- Names of tapes that hold something, and of branches.
+SELECT n.name FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
+WHERE n.tenant = '' AND (n.branch_no IS NOT NULL OR t.fork_seq > 0 OR t.low_water > 0
+    OR EXISTS (SELECT 1 FROM entries WHERE eid BETWEEN t.tape_no << 32 AND t.tape_no << 32 | 4294967295))
+
 -- name: sidecars
 -- The names between two that show something.
 SELECT n.name FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
@@ -49,6 +55,9 @@ SELECT eid, mark FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
 
 -- name: cursor
 SELECT generation, seq FROM cursors WHERE tenant = '' AND name = ? AND consumer = ?
+
+-- name: cursors
+SELECT consumer, generation, seq FROM cursors WHERE tenant = '' AND name = ? ORDER BY consumer
 
 -- name: range
 SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid

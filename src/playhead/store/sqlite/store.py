@@ -105,6 +105,10 @@ class SQLiteTapeStore:
         """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         return await self._read(records.names)
 
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        return await self._read(records.families)
+
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
         checked_name(query.tape)
@@ -152,9 +156,9 @@ class SQLiteTapeStore:
         """Return the names under which sidecars of a tape or branch keep something, sorted."""
         return await self._read(partial(records.sidecars, tape=checked_name(tape)))
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
-        return await self._read(partial(records.marks, tape=checked_name(tape), after=after))
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
+        return await self._read(partial(records.marks, tape=checked_name(tape), after=after, limit=limit))
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
@@ -175,6 +179,10 @@ class SQLiteTapeStore:
     async def cursor(self, tape: str, consumer: str) -> Head:
         """Return how far a consumer has read a tape; EMPTY where it never did."""
         return await self._read(partial(records.cursor, tape=checked_name(tape), consumer=consumer))
+
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        return await self._read(partial(records.cursors, tape=checked_name(tape)))
 
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""
