@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreOutdated,
         StoreUnavailable,
+        TapeDiffers,
         TapeNotFound,
     )
     from playhead.errors.tree import PlayheadError
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from playhead.prompt.strategy import Need, Remembers, Reread, Strategy
     from playhead.store.adapt import adapt
     from playhead.store.blobs import Blob, BlobStore
+    from playhead.store.census import Census
     from playhead.store.change import BranchRecord, Lease
     from playhead.store.file.findings import Finding
     from playhead.store.file.record.codec import LineCodec
@@ -123,6 +125,8 @@ if TYPE_CHECKING:
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.sqlite.store import SQLiteTapeStore
+    from playhead.store.transfer.moving import copy_store, export_store, import_store
+    from playhead.store.transfer.report import TransferProgress, TransferReport
     from playhead.store.upkeep import backup, salvage, verify
     from playhead.store.urls import open_store
     from playhead.tape.comparison import TapeDiff
@@ -149,7 +153,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "AsyncTapeStore", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin",
     "BadReply", "Blob", "BlobNotFound", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher",
-    "ByPhase", "CallReady", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
+    "ByPhase", "CallReady", "Census", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
     "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw",
     "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection",
     "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld",
@@ -160,11 +164,13 @@ __all__ = [
     "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream",
     "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step",
     "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryNotFound",
-    "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "Text",
+    "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeDiffers", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "Text",
     "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
+    "TransferProgress", "TransferReport",
     "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt",
-    "assistant", "backup", "build_messages", "compile", "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images",
-    "drop_tool_results", "extract", "get_model", "import_file", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape",
+    "assistant", "backup", "build_messages", "compile", "content_result", "copy_store", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images",
+    "drop_tool_results", "export_store", "extract", "get_model", "import_file", "import_store", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store",
+    "open_tape",
     "pipe", "reduce", "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results",
     "user", "verify", "without_media",
 ]
@@ -193,7 +199,7 @@ _HOMES = {
     "playhead.errors.model": "BadReply ContextLimitExceeded ModelError ModelRefused ModelRejected ModelUnavailable OutputMismatch ProviderNotFoundError",
     "playhead.errors.store": (
         "AnchorNotFound AppendOutcomeUnknown BlobNotFound BranchClosed BranchNotFound Conflict FileMissing KeyConflict LeaseHeld "
-        "LeaseLost NameTaken NoAnchors NotFound StoreBusy StoreDamaged StoreError StoreOutdated StoreUnavailable TapeNotFound"
+        "LeaseLost NameTaken NoAnchors NotFound StoreBusy StoreDamaged StoreError StoreOutdated StoreUnavailable TapeDiffers TapeNotFound"
     ),
     "playhead.errors.tree": "PlayheadError",
     "playhead.errors.value": (
@@ -243,6 +249,7 @@ _HOMES = {
     "playhead.prompt.strategy": "Need Remembers Reread Strategy",
     "playhead.store.adapt": "adapt",
     "playhead.store.blobs": "Blob BlobStore",
+    "playhead.store.census": "Census",
     "playhead.store.change": "BranchRecord Lease",
     "playhead.store.file.findings": "Finding",
     "playhead.store.file.record.codec": "LineCodec",
@@ -253,6 +260,8 @@ _HOMES = {
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
+    "playhead.store.transfer.moving": "copy_store export_store import_store",
+    "playhead.store.transfer.report": "TransferProgress TransferReport",
     "playhead.store.upkeep": "backup salvage verify",
     "playhead.store.urls": "open_store",
     "playhead.tape.comparison": "TapeDiff",

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from io import BufferedWriter
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
-from playhead.errors import BlobNotFound, NameTaken, StoreUnavailable, UnreadableFile
+from playhead.errors import BlobNotFound, InvalidInput, NameTaken, StoreUnavailable, UnreadableFile
 from playhead.store.blobs import PREFIX, digest_of
 from playhead.store.transfer.lines import Written, outline_at
 from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, manifest_at
+from playhead.store.transfer.tarred import SUFFIX as TAR
+from playhead.store.transfer.tarred import pack, unpack
 
 PART = ".part"
 _BLOCK = 1 << 20
@@ -25,8 +29,8 @@ class Directory:
     Raises StoreUnavailable where the system refuses.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     async def prepare(self) -> None:
         """Make the directory; one that an export was begun in is gone on with. Raises NameTaken where it holds a finished one, or something else."""
@@ -136,6 +140,78 @@ class Directory:
                 return Written.read(str(path), file)
         except OSError as exc:
             raise UnreadableFile(str(path), f"the manifest names it, and it cannot be read ({exc.strerror or exc})") from exc
+
+
+@asynccontextmanager
+async def leaving_to(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
+    """Give the directory to write an export to. For a path that ends in .tar it is one that is packed into that file at the end.
+
+    Raises NameTaken where the file is there, or the directory holds something else.
+    """
+    path = _absolute(place)
+    if path.suffix != TAR:
+        directory = Directory(path)
+        await directory.prepare()
+        yield directory
+        return
+    if await to_thread.run_sync(path.exists):
+        raise NameTaken(str(path))
+    async with _aside(path.parent) as aside:
+        directory = Directory(aside / "export")
+        await directory.prepare()
+        yield directory
+        await to_thread.run_sync(_packed, directory.path, aside / path.name, path)
+
+
+@asynccontextmanager
+async def coming_from(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
+    """Give the directory of an export; one that is a file is unpacked first. Raises FileMissing, UnreadableFile, StoreUnavailable."""
+    path = _absolute(place)
+    if not await to_thread.run_sync(path.is_file):
+        yield Directory(path)
+        return
+    async with _aside(None) as aside:
+        await to_thread.run_sync(_unpacked, path, aside)
+        yield Directory(aside)
+
+
+@asynccontextmanager
+async def _aside(parent: Path | None) -> AsyncIterator[Path]:
+    """Give a directory that is removed at the end."""
+    try:
+        made = await to_thread.run_sync(lambda: TemporaryDirectory(prefix=".playhead-", dir=parent, ignore_cleanup_errors=True))
+    except OSError as exc:
+        raise _refused(parent or Path(gettempdir()), exc) from exc
+    try:
+        yield Path(made.name)
+    finally:
+        with CancelScope(shield=True):
+            await to_thread.run_sync(made.cleanup)
+
+
+def _absolute(place: str | os.PathLike[str]) -> Path:
+    text = os.fspath(place)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise InvalidInput(f"An export is a directory, or a file that ends in {TAR}, not {place!r}.")
+    return Path(text).absolute()
+
+
+def _packed(directory: Path, part: Path, path: Path) -> None:
+    try:
+        with part.open("wb") as out:
+            pack(directory, out)
+            _flush(out)
+        _take_name(part, path)
+    except OSError as exc:
+        raise _refused(path, exc) from exc
+
+
+def _unpacked(path: Path, directory: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            unpack(file, directory, name=str(path))
+    except OSError as exc:
+        raise _refused(path, exc) from exc
 
 
 def _opened(path: Path) -> BufferedWriter:

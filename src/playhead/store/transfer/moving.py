@@ -16,7 +16,7 @@ from playhead.store.census import families_of
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
 from playhead.store.transfer.arriving import arrive, cursors, settle_cursors, stands
 from playhead.store.transfer.carrying import FromDirectory, FromStore
-from playhead.store.transfer.directory import Directory
+from playhead.store.transfer.directory import Directory, coming_from, leaving_to
 from playhead.store.transfer.heard import Heard, referred
 from playhead.store.transfer.lines import digest_of, lines_of
 from playhead.store.transfer.manifest import Exported, Manifest
@@ -29,19 +29,20 @@ Stored = str | os.PathLike[str] | TapeStore | AsyncTapeStore | WholeStore
 
 
 async def export_store(store: Stored, directory: str | os.PathLike[str], *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
-    """Write tapes with all that belongs to them to a new directory, and return what was written: the same content gives the same bytes.
+    """Write tapes with all that belongs to them to a new directory, or to a new file that ends in .tar, and return what was written.
+
+    The same content gives the same bytes, whichever store it comes from.
 
     `tapes` are names or patterns such as `support/*`; all where none is given. A tape's branches, sidecars and their marks go with
     it, and so do the blobs its entries refer to and how far consumers have read; leases do not. Where that is broken off, the same
-    call goes on with what is there. Memory stays bounded. A tape is taken as it stands when its turn comes.
+    call goes on with what is in the directory. Memory stays bounded. A tape is taken as it stands when its turn comes.
 
     Raises NameTaken where the directory holds a finished export or other files, TapeNotFound where nothing has such a name, Conflict
     where a tape was reset meanwhile, InvalidInput where its ids have gaps, StoreUnavailable.
     """
-    tally, target = Tally(progress), Directory(directory)
-    async with _opened(store) as source:
+    tally = Tally(progress)
+    async with _opened(store) as source, leaving_to(directory) as target:
         names = _chosen(await families_of(source), tapes)
-        await target.prepare()
         leaving = _Leaving(source, target, tally)
         exported = {}
         for number, name in enumerate(names, 1):
@@ -62,8 +63,8 @@ async def import_store(directory: str | os.PathLike[str], store: Stored, *, tape
     Raises FileMissing where there is no export, UnreadableFile where it is not as it was written, TapeDiffers where another tape has
     such a name, TapeNotFound where none of the export has; then nothing was changed.
     """
-    tally, origin = Tally(progress), Directory(directory)
-    async with _opened(store) as target:
+    tally = Tally(progress)
+    async with _opened(store) as target, coming_from(directory) as origin:
         manifest = await origin.manifest()
         listed = [manifest.tapes[name] for name in _chosen(sorted(manifest.tapes), tapes)]
         wanted = []
