@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry, placed
 from playhead.errors import AnchorNotFound, Conflict, NoAnchors
+from playhead.store.memory.archive import Moved
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
@@ -56,6 +57,10 @@ class Roll:
         """Undo what was added behind the entry `end`."""
         self._own.cut(end)
 
+    def archive(self, upto: int) -> Moved:
+        """Compress its own entries up to an id."""
+        return self._own.archive(upto)
+
     def keyed(self, key: str) -> TapeEntry | None:
         """Return the entry that has an idempotency key."""
         return self._found(key, "keys")
@@ -96,9 +101,9 @@ class Roll:
 
     def _found(self, name: str, column: str) -> TapeEntry | None:
         for strip, stop in reversed(self._parts()):
-            found: TapeEntry | None = getattr(strip, column).get(name)
-            if found is not None and found.id <= stop:
-                return found
+            found: int | None = getattr(strip, column).get(name)
+            if found is not None and found <= stop:
+                return strip.entry(found)
         return None
 
     def _within(self, query: TapeQuery) -> range:

@@ -19,6 +19,7 @@ from playhead.store.memory.leases import Leases
 from playhead.store.memory.shelf import Shelf
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
+from playhead.store.retention import ArchiveReport
 from playhead.store.turnstile import Turnstiles
 
 
@@ -217,6 +218,16 @@ class InMemoryTapeStore:
         """Return what is kept, by digest."""
         with self._use():
             return self._blobs.listed()
+
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress those entries up to an id that the tape itself keeps in this generation. Raises BranchNotFound."""
+        with self._use():
+            moved = self._shelf.roll(tape).archive(upto)
+            return ArchiveReport(tape=tape, **moved._asdict())
+
+    async def compact(self) -> None:
+        """Do nothing: what was compressed is free at once."""
+        self._use()
 
     async def aclose(self) -> None:
         """Refuse what comes later; closing twice is fine."""

@@ -18,7 +18,7 @@ SELECT 1 FROM tape_names WHERE tenant = '' AND name = ?
 SELECT max(eid) FROM entries WHERE eid BETWEEN ? AND ?
 
 -- name: keyed_entry
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid >> 32 = ? AND idem_key = ?
 
 -- name: names
 -- Tapes that hold something or have an open branch.
@@ -60,18 +60,18 @@ SELECT generation, seq FROM cursors WHERE tenant = '' AND name = ? AND consumer 
 SELECT consumer, generation, seq FROM cursors WHERE tenant = '' AND name = ? ORDER BY consumer
 
 -- name: range
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
 
 -- name: range_newest_first
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC
 
 -- name: kind
 -- An entry that is indexed and missing comes without a kind.
-SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
+SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body, e.enc FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
 WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND (e.eid IS NULL OR e.ts BETWEEN ? AND ?) ORDER BY k.eid
 
 -- name: kind_newest_first
-SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
+SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body, e.enc FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
 WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND (e.eid IS NULL OR e.ts BETWEEN ? AND ?) ORDER BY k.eid DESC
 
 -- name: stray
@@ -80,7 +80,11 @@ SELECT eid FROM entries INDEXED BY entries_stray
 WHERE eid >> 32 = ? AND ts BETWEEN ? AND ? AND ts <> peak AND eid BETWEEN ? AND ?
 
 -- name: entry
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid = ?
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid = ?
+
+-- name: segment
+-- The segment that an archived entry is in.
+SELECT low, high, digest, data FROM segments WHERE low <= ? ORDER BY low DESC LIMIT 1
 
 -- name: peak
 SELECT eid, peak FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid LIMIT 1

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,16 +26,19 @@ from playhead.store.connection import Durability, Network, Place
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
+from playhead.store.packing import MOST_BYTES
 from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.retention import ArchiveReport
 from playhead.store.sqlite import blobs, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
+from playhead.store.sqlite.archived import archive
 from playhead.store.sqlite.branching import collect
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
 from playhead.store.sqlite.renaming import rename
 from playhead.store.sqlite.tails import Tails
-from playhead.store.sqlite.work import Act, Work, appended, changed
+from playhead.store.sqlite.work import Act, Apart, Work, appended, changed
 from playhead.store.sqlite.writer import Writer
 from playhead.store.turns import Turns
 
@@ -219,6 +223,24 @@ class SQLiteTapeStore:
         """Return what is kept, by digest."""
         return await self._read(blobs.listed)
 
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress those entries up to an id that the tape itself keeps in this generation; their rows stay, what they say goes to segments.
+
+        Each segment is written, read back and taken out of its rows in one transaction, so others write between them. Raises StoreDamaged, BranchNotFound.
+        """
+        checked_name(tape)
+        report = ArchiveReport(tape=tape)
+        while True:
+            moved = await self._act(partial(archive, tape=tape, upto=upto), size=3 * MOST_BYTES)
+            report = replace(report, upto=moved.upto, entries=report.entries + moved.entries, before=report.before + moved.before, after=report.after + moved.after)
+            if not moved.entries:
+                return report
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the disk: the file is written anew, which takes as much room again meanwhile; others who write wait."""
+        self._check_writable()
+        await self._writing.run(Apart(("compact", "checkpoint_all")))
+
     async def aclose(self) -> None:
         """Finish what waits and let go of the file; closing twice is fine."""
         self._closed = True
@@ -231,11 +253,11 @@ class SQLiteTapeStore:
         (written,) = await self._writing.run(work)
         return written
 
-    async def _act(self, do: Callable[[Tails], Result], *, fleeting: bool = False) -> Result:
+    async def _act(self, do: Callable[[Tails], Result], *, fleeting: bool = False, size: int = 0) -> Result:
         """Have something done by the writer, which then has the clock of the task that asks for it."""
         self._check_writable()
         context = copy_context()
-        done: Result = await self._writing.run(Act(lambda tails: context.run(do, tails), fleeting))
+        done: Result = await self._writing.run(Act(lambda tails: context.run(do, tails), fleeting, size))
         return done
 
     async def _read(self, question: Callable[[sqlite3.Connection], Result]) -> Result:

@@ -164,6 +164,7 @@ class Tails:
         low, high = eid(found[0], 0), eid(found[0], LAST_SEQ)
         (edge,) = self.execute(self._sql["purge_edge"], (low, high)).fetchone()
         if edge is None:
+            self.execute(self._sql["purge_segments"], (low, high))
             self.execute(self._sql["forget_tape"], found)
         else:
             for name in ("purge_kinds", "purge_uids", "purge_entries"):

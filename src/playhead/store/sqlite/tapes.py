@@ -14,6 +14,7 @@ from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
 from playhead.store.replay import Replay, replay
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
+from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.branching import close, fork
 from playhead.store.sqlite.tails import Tail, Tails, expect
 from playhead.store.sqlite.work import Rewriting, Work, Writing
@@ -184,7 +185,7 @@ class Tapes:
         found = self._execute(self._sql["standing"], (tail.tape_no, cell(key))).fetchone()
         if found is None and tail.lineage != "[]":
             found = self._execute(self._sql["standing_in_lineage"], (tail.lineage, cell(key))).fetchone()
-        return entry_of(found, tape=tape) if found else None
+        return entry_of(next(filled(self.tails, (found,))), tape=tape) if found else None
 
 
 def _was_never_written(tail: Tail) -> bool:

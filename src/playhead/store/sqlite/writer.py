@@ -16,7 +16,7 @@ from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.sqlite.work import Act, Work, Writing
+from playhead.store.sqlite.work import Act, Apart, Work, Writing
 from playhead.store.statements import statements
 
 GROUP = 512
@@ -65,6 +65,10 @@ class Writer:
         """Do all jobs that somebody still waits for in one transaction, or each in its own where one of them failed."""
         if not jobs:
             return
+        if len(jobs) > 1 and any(isinstance(job.work, Apart) for job in jobs):
+            for job in jobs:
+                self._do([job])
+            return
         try:
             self._health.check()
             if self._connection is None:
@@ -100,7 +104,10 @@ class Writer:
         try:
             if fleeting:
                 self._execute(statements("connection")["sync_process"])
-            if len(jobs) > 1 or not self._alone(jobs[0]):
+            if isinstance(apart := jobs[0].work, Apart):
+                for name in apart.statements:
+                    self._execute(self._sql[name]).fetchall()
+            elif len(jobs) > 1 or not self._alone(jobs[0]):
                 self._together(jobs)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it must be undone
             self._undo()
@@ -226,6 +233,8 @@ def _unprepared(step: Writing) -> PlayheadError | None:
 
 
 def _size(work: object) -> int:
-    """Return how many bytes the bodies have that a job writes."""
+    """Return how many bytes a job writes: those of its bodies, or as many as it says."""
+    if isinstance(work, Act):
+        return work.size
     steps = work.steps if isinstance(work, Work) else ()
     return sum(len(row.body) for step in steps if isinstance(step, Writing) for row in step.rows)

@@ -41,15 +41,15 @@ async def export_store(store: Stored, directory: str | os.PathLike[str], *, tape
     where a tape was reset meanwhile, InvalidInput where its ids have gaps, StoreUnavailable.
     """
     tally = Tally(progress)
-    async with _opened(store) as source, leaving_to(directory) as target:
-        names = _chosen(await families_of(source), tapes)
-        leaving = _Leaving(source, target, tally)
-        exported = {}
-        for number, name in enumerate(names, 1):
-            tape = await leaving.tape(name, number=number, tapes=len(names))
-            if tape is not None:
-                exported[name] = tape
-        await target.finish(Manifest(tapes=exported, blobs=leaving.blobs))
+    async with _opened(store) as source:
+        names, exported = _chosen(await families_of(source), tapes), {}
+        async with leaving_to(directory) as target:
+            leaving = _Leaving(source, target, tally)
+            for number, name in enumerate(names, 1):
+                tape = await leaving.tape(name, number=number, tapes=len(names))
+                if tape is not None:
+                    exported[name] = tape
+            await target.finish(Manifest(tapes=exported, blobs=leaving.blobs))
     return tally.report()
 
 
