@@ -124,6 +124,7 @@ if TYPE_CHECKING:
     from playhead.store.memory.store import InMemoryTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
+    from playhead.store.retention import ArchiveReport, ArchivingStore
     from playhead.store.sqlite.store import SQLiteTapeStore
     from playhead.store.transfer.moving import copy_store, export_store, import_store
     from playhead.store.transfer.report import TransferProgress, TransferReport
@@ -151,7 +152,8 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "AsyncTapeStore", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin",
+    "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "ArchiveReport", "ArchivingStore",
+    "AsyncTapeStore", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin",
     "BadReply", "Blob", "BlobNotFound", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher",
     "ByPhase", "CallReady", "Census", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny",
     "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw",
@@ -259,6 +261,7 @@ _HOMES = {
     "playhead.store.memory.store": "InMemoryTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
+    "playhead.store.retention": "ArchiveReport ArchivingStore",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
     "playhead.store.transfer.moving": "copy_store export_store import_store",
     "playhead.store.transfer.report": "TransferProgress TransferReport",

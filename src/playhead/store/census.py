@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 from playhead.store.family import kin_of
-from playhead.store.protocol import Head, WholeStore
+from playhead.store.protocol import EMPTY, Head, WholeStore
 
 
 @runtime_checkable
@@ -30,5 +30,6 @@ async def families_of(store: WholeStore) -> list[str]:
 
 
 async def cursors_of(store: WholeStore, tape: str) -> Mapping[str, Head]:
-    """Return how far each consumer has read a tape; nothing where a store does not say."""
-    return await store.cursors(tape) if isinstance(store, Census) else {}
+    """Return how far each consumer has read a tape, those that have begun; nothing where a store does not say."""
+    found = await store.cursors(tape) if isinstance(store, Census) else {}
+    return {consumer: head for consumer, head in found.items() if head != EMPTY}

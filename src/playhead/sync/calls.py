@@ -15,7 +15,8 @@ from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
 from playhead.store.transfer import moving
-from playhead.store.transfer.report import TransferProgress, TransferReport
+from playhead.store.transfer.moving import Stored
+from playhead.store.transfer.report import Told, TransferReport
 from playhead.sync.portal import wait
 from playhead.sync.tape import Tape
 from playhead.tape import tape as tapes
@@ -71,26 +72,22 @@ def import_file(
     return wait(driver.import_file, path, into=into.asynchronous, format=format, strict=strict, progress=progress)
 
 
-def export_store(
-    store: str | os.PathLike[str] | TapeStore | AsyncTapeStore | WholeStore, directory: str | os.PathLike[str], *, tapes: Iterable[str] = (), progress: Callable[[TransferProgress], None] | None = None
-) -> TransferReport:
+def export_store(store: Stored, directory: str | os.PathLike[str], *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
     """Write tapes with all that belongs to them to a new directory, or to a new file that ends in .tar, and return what was written."""
     return wait(moving.export_store, store, directory, tapes=tapes, progress=progress)
 
 
-def import_store(
-    directory: str | os.PathLike[str], store: str | os.PathLike[str] | TapeStore | AsyncTapeStore | WholeStore, *, tapes: Iterable[str] = (), progress: Callable[[TransferProgress], None] | None = None
-) -> TransferReport:
+def import_store(directory: str | os.PathLike[str], store: Stored, *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
     """Bring the tapes of an export into a store, and return what was written: ids, uids, dates, generations and branches are as they were."""
     return wait(moving.import_store, directory, store, tapes=tapes, progress=progress)
 
 
 def copy_store(
-    source: str | os.PathLike[str] | TapeStore | AsyncTapeStore | WholeStore,
-    target: str | os.PathLike[str] | TapeStore | AsyncTapeStore | WholeStore,
+    source: Stored,
+    target: Stored,
     *,
     tapes: Iterable[str] = (),
-    progress: Callable[[TransferProgress], None] | None = None,
+    progress: Told | None = None,
 ) -> TransferReport:
     """Bring tapes with all that belongs to them from one store into another, as `export_store` and `import_store` do, without files between."""
     return wait(moving.copy_store, source, target, tapes=tapes, progress=progress)

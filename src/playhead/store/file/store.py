@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +16,18 @@ from zlib import crc32
 
 from anyio import to_thread
 
+from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.errors import Conflict, InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.connection import Durability
 from playhead.store.failures import typed
 from playhead.store.family import kin_of, renaming
 from playhead.store.file import blobs, listing, reader
+from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import Disk
+from playhead.store.file.family.archiving import pack, settle, sweep
 from playhead.store.file.family.collecting import collect
 from playhead.store.file.family.family import Family
 from playhead.store.file.family.household import Household
@@ -46,9 +49,13 @@ from playhead.store.lease import granted
 from playhead.store.names import checked_name
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.retention import ArchiveReport
 from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
+
+ATTEMPTS = 5
+"""How often a file is compressed anew because it became another one meanwhile, before that is given up."""
 
 _READERS = 4
 _WRITERS = 4
@@ -83,11 +90,12 @@ class FileTapeStore:
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
         if not timeout >= 0:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
+        directory = _checked_path(path)
         place = Place(
-            directory=_checked_path(path),
+            directory=directory,
             durability=durability,
             timeout=timeout,
-            disk=Disk() if disk is None else disk,
+            disk=ArchivedDisk(Disk() if disk is None else disk, directory),
             findings=Findings(on_finding),
             health=Health(),
             codec=codec,
@@ -275,6 +283,26 @@ class FileTapeStore:
         """Return what is kept, by digest."""
         return await self._read(blobs.listed)
 
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress what the tape's own file holds up to an id, but for its newest line; the chunks stand in the hidden directory.
+
+        That is done while others write; then the front of the file is taken out in one step. Raises StoreDamaged, BranchNotFound, Conflict where the tape is reset all the time.
+        """
+        self._check_writable()
+        kin = kin_of(tape)
+        for _ in range(ATTEMPTS):
+            found = await self._ask(tape, partial(pack, self._place, upto=upto))
+            if found.cut is None:
+                return ArchiveReport(tape=tape, upto=found.upto)
+            if await self._alone(kin.root, partial(settle, kin=kin, packed=found)):
+                return ArchiveReport(tape=tape, upto=found.upto, entries=found.entries, before=found.before, after=found.after)
+        raise Conflict(expected="the same file", found="another", message=f"'{tape}' was reset, or archived by another one, each time it was compressed; try again later.")
+
+    async def compact(self) -> None:
+        """Remove archived chunks that no file names any more, as a writer left them that died a day ago or longer."""
+        self._check_writable()
+        await self._read(partial(sweep, before=_nanoseconds(clock.now() - timedelta(days=1))))
+
     async def aclose(self) -> None:
         """Finish what waits and let go of the files; closing twice is fine."""
         self._closed = True
@@ -321,6 +349,10 @@ def _serve_reads(place: Place, queue: Queue) -> None:
             job.error = typed(exc, path=place.directory)
             job.error.__cause__ = None if job.error is exc else exc
         deliver((job,))
+
+
+def _nanoseconds(at: datetime) -> int:
+    return int(at.timestamp()) * 1_000_000_000
 
 
 def _let_go(*lanes: Lane) -> None:

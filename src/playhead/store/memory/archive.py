@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry
-from playhead.store.packing import Said, fitting, packed, unpacked
+from playhead.store.packing import Said, damaged, fitting, packed, unpacked
 
 
 class Moved(NamedTuple):
@@ -35,13 +35,16 @@ class Archive:
         """Compress the next entries."""
         said = [_said(entry) for entry in entries]
         sizes = [len(head) + len(body) for head, body in said]
-        segments, place = list[bytes](), 0
+        segments, firsts, place = list[bytes](), list[int](), 0
         while place < len(said):
             count = fitting(islice(sizes, place, None))
-            self._firsts.append(self.end + 1 + place)
+            firsts.append(self.end + 1 + place)
             segments.append(packed(said[place : place + count]))
+            if unpacked(segments[-1], what="A segment that was just made") != said[place : place + count]:
+                raise damaged("A segment that was just made", "it says something else")
             place += count
         self._segments += segments
+        self._firsts += firsts
         self.end += len(entries)
         return Moved(self.end if self._segments else 0, len(entries), sum(sizes), sum(map(len, segments)))
 

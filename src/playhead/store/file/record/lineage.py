@@ -37,6 +37,11 @@ class Lineage:
         return self._newest.recording.tail
 
     @property
+    def newest(self) -> Recording:
+        """Its newest file."""
+        return self._newest.recording
+
+    @property
     def path(self) -> str:
         """The file of its newest entries."""
         return self._newest.recording.file.path
