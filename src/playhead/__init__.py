@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreOutdated,
         StoreUnavailable,
+        TapeDiffers,
         TapeNotFound,
     )
     from playhead.errors.tree import PlayheadError
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
     from playhead.prompt.strategy import Need, Remembers, Reread, Strategy
     from playhead.store.adapt import adapt
     from playhead.store.blobs import Blob, BlobCollector, BlobNames, BlobStore
+    from playhead.store.census import Census
     from playhead.store.change import BranchRecord, Lease
     from playhead.store.file.findings import Finding
     from playhead.store.file.record.codec import LineCodec
@@ -126,8 +128,11 @@ if TYPE_CHECKING:
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.ranked.hit import Hit
+    from playhead.store.retention import ArchiveReport, ArchivingStore
     from playhead.store.sqlite.store import SQLiteTapeStore
     from playhead.store.sweep import BlobReport, gc_blobs, unused_blobs
+    from playhead.store.transfer.moving import copy_store, export_store, import_store
+    from playhead.store.transfer.report import TransferProgress, TransferReport
     from playhead.store.upkeep import backup, salvage, verify
     from playhead.store.urls import open_store
     from playhead.tape.comparison import TapeDiff
@@ -152,27 +157,28 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "AsyncTapeStore", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin",
-    "BadReply", "Blob", "BlobCollector", "BlobNames", "BlobNotFound", "BlobReport", "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord",
-    "Bucket", "Budget", "BudgetWatcher", "ByPhase", "CallReady", "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut",
-    "Debt", "Deferred", "Delta", "Deny", "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding",
-    "Finish", "FlatProfile", "Flaw", "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored",
-    "ImportReport", "InMemoryTapeStore", "Inbox", "Injection", "Instrumentation", "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool",
-    "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld", "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport",
-    "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model", "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable",
-    "ModelUsage", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node", "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError",
-    "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "PostgresTapeStore", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff",
-    "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction",
-    "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter",
-    "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError",
-    "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeEntry",
-    "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool",
-    "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "Unit", "Units", "UnreadableFile", "UnstorableValue",
-    "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile",
-    "content_result", "copy_tape", "counter_for", "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "extract", "gc_blobs", "get_model",
-    "import_file", "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce",
-    "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs",
-    "usage_of", "user", "verify", "without_media",
+    "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "ArchiveReport", "ArchivingStore", "AsyncTapeStore", "AutobiographicalConfig",
+    "AutobiographicalStrategy", "BadPlugin", "BadReply", "Blob", "BlobCollector", "BlobNames", "BlobNotFound", "BlobReport", "BlobStore", "Body", "BodyNotWhole", "Branch",
+    "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher", "ByPhase", "CallReady", "Census", "ClassAwareCounter", "Conflict", "ContextBudget",
+    "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny", "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed",
+    "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw", "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap",
+    "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection", "Instrumentation", "InvalidDate", "InvalidInput", "InvalidModelSpec",
+    "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld", "LeaseLost", "Leased", "LineCodec", "Loss",
+    "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model", "ModelError", "ModelRefused", "ModelRejected",
+    "ModelRequest", "ModelSummarizer", "ModelUnavailable", "ModelUsage", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node", "NotFound", "NothingToSend", "OldestFirst",
+    "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "PostgresTapeStore", "Proceed",
+    "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded",
+    "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore",
+    "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy",
+    "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape",
+    "TapeContext", "TapeDiff", "TapeDiffers", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text",
+    "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
+    "TransferProgress", "TransferReport", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy",
+    "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_store", "copy_tape", "counter_for", "default_counter",
+    "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_store", "instrument",
+    "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved",
+    "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs", "usage_of", "user",
+    "verify", "without_media",
 ]
 # fmt: on
 
@@ -201,7 +207,7 @@ _HOMES = {
     "playhead.errors.model": "BadReply ContextLimitExceeded ModelError ModelRefused ModelRejected ModelUnavailable OutputMismatch ProviderNotFoundError",
     "playhead.errors.store": (
         "AnchorNotFound AppendOutcomeUnknown BlobNotFound BranchClosed BranchNotFound Conflict FileMissing KeyConflict LeaseHeld LeaseLost NameTaken NoAnchors NotFound StoreBusy "
-        "StoreDamaged StoreError StoreOutdated StoreUnavailable TapeNotFound"
+        "StoreDamaged StoreError StoreOutdated StoreUnavailable TapeDiffers TapeNotFound"
     ),
     "playhead.errors.tree": "PlayheadError",
     "playhead.errors.value": (
@@ -251,6 +257,7 @@ _HOMES = {
     "playhead.prompt.strategy": "Need Remembers Reread Strategy",
     "playhead.store.adapt": "adapt",
     "playhead.store.blobs": "Blob BlobCollector BlobNames BlobStore",
+    "playhead.store.census": "Census",
     "playhead.store.change": "BranchRecord Lease",
     "playhead.store.file.findings": "Finding",
     "playhead.store.file.record.codec": "LineCodec",
@@ -262,8 +269,11 @@ _HOMES = {
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.ranked.hit": "Hit",
+    "playhead.store.retention": "ArchiveReport ArchivingStore",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
     "playhead.store.sweep": "BlobReport gc_blobs unused_blobs",
+    "playhead.store.transfer.moving": "copy_store export_store import_store",
+    "playhead.store.transfer.report": "TransferProgress TransferReport",
     "playhead.store.upkeep": "backup salvage verify",
     "playhead.store.urls": "open_store",
     "playhead.tape.comparison": "TapeDiff",

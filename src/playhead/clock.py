@@ -84,6 +84,29 @@ def using(clock: Clock) -> Iterator[Clock]:
         _clock.reset(token)
 
 
+class _Stopped:
+    """Stands at an instant; its uids are those of another clock."""
+
+    def __init__(self, at: datetime, clock: Clock) -> None:
+        self._at = at
+        self._clock = clock
+
+    def now(self) -> datetime:
+        """Return the instant."""
+        return self._at
+
+    def uid(self) -> str:
+        """Return a new uid."""
+        return self._clock.uid()
+
+
+@contextmanager
+def stopped(at: datetime) -> Iterator[Clock]:
+    """Let it be an instant inside the block; uids are made as before."""
+    with using(_Stopped(at, _clock.get())) as clock:
+        yield clock
+
+
 def now() -> datetime:
     """Return the current time in UTC."""
     return _clock.get().now()

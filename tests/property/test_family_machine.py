@@ -222,6 +222,11 @@ class FamilyMachine(RuleBasedStateMachine):
         fence = epoch - behind
         self.ask(1 - handle, lambda store: store.append_many(tape, batch, fence=fence), lambda: self.model.append(tape, batch, fence=fence))
 
+    @rule(handle=handles, where=places, upto=numbers)
+    def archive(self, handle, where, upto):
+        tape = self.tape_at(where)
+        self.ask(handle, lambda store: archived(store, tape, upto * 3), lambda: bool(self.model.shown(tape)))
+
     @rule(handle=handles, where=places, asked=st.lists(queries, min_size=1, max_size=6))
     def query(self, handle, where, asked):
         tape = self.tape_at(where)
@@ -269,6 +274,10 @@ def agree(found, expected):
     """Return whether two outcomes are the same; of two things that are wrong at once (KeyConflict is a Conflict) either may be said."""
     are_errors = isinstance(found, type) and isinstance(expected, type)
     return (issubclass(found, expected) or issubclass(expected, found)) if are_errors else found == expected
+
+
+async def archived(store, tape, upto):
+    return (await store.archive(tape, upto=upto)).tape == tape
 
 
 async def listed(store, query):

@@ -16,6 +16,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import NotFound, StoreDamaged
 from playhead.store.family import Kin
 from playhead.store.file import reader
+from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.opened import answered
 from playhead.store.file.findings import Findings
@@ -77,7 +78,7 @@ def older_line(entry: TapeEntry, id: int) -> bytes:
 
 
 def place_at(directory: str) -> Place:
-    return Place(directory=directory, durability="process", timeout=1.0, disk=Disk(), findings=Findings(Ear()), health=Health(), codec=None)
+    return Place(directory=directory, durability="process", timeout=1.0, disk=ArchivedDisk(Disk(), directory), findings=Findings(Ear()), health=Health(), codec=None)
 
 
 def written(place: Place, history: list[TapeEntry], *, older: int, batch: int, generation: int) -> None:

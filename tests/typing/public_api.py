@@ -24,6 +24,8 @@ async def of_the_async_half(tape: ph.Tape, budget: ph.Budget) -> None:
     assert_type(prompt, ph.Prompt)
     assert_type(prompt.to("anthropic", model="m"), dict[str, Any])
     assert_type(await ph.import_file(Path("session.jsonl"), into=tape), ph.ImportReport)
+    assert_type(await ph.export_store(tape.store, Path("exported"), tapes=["support/*"]), ph.TransferReport)
+    assert_type(await ph.import_store("exported.tar", "sqlite:///copy.db"), ph.TransferReport)
 
 
 async def of_blobs(tape: ph.Tape, store: ph.SQLiteTapeStore) -> None:
@@ -54,6 +56,7 @@ def of_the_blocking_half(budget: ph.Budget) -> None:
         assert_type(tape.at(3).with_context(ph.TapeContext()), ph.sync.Tape)
         assert_type(ph.sync.compile(tape, budget), ph.Prompt)
         assert_type(ph.sync.import_file("session.jsonl", into=tape), ph.ImportReport)
+        assert_type(ph.sync.copy_store("file:tapes", tape.store), ph.TransferReport)
         tape.search(3)  # type: ignore[arg-type]
         tape.anchors(limit="5")  # type: ignore[arg-type]
 

@@ -18,6 +18,7 @@ from playhead.importers import driver
 from playhead.prompt import compile as compiler
 from playhead.prompt.manager import manager as managers
 from playhead.store.query import PAGE, TapeQuery
+from playhead.store.transfer import moving
 from playhead.sync.manager import PAGE as MESSAGES_PAGE
 from playhead.tape import tape as tapes
 
@@ -86,7 +87,13 @@ def test_every_filter_of_a_query_has_a_twin_with_the_same_signature(name: str):
 
 
 @pytest.mark.parametrize(
-    ("twin", "function"), [(sync.compile, compiler.compile), (sync.import_file, driver.import_file), *((getattr(sync, name), getattr(tapes, name)) for name in ("open_tape", "diff", "copy_tape"))]
+    ("twin", "function"),
+    [
+        (sync.compile, compiler.compile),
+        (sync.import_file, driver.import_file),
+        *((getattr(sync, name), getattr(tapes, name)) for name in ("open_tape", "diff", "copy_tape")),
+        *((getattr(sync, name), getattr(moving, name)) for name in ("export_store", "import_store", "copy_store")),
+    ],
 )
 def test_every_function_has_a_twin_with_the_same_signature(twin: object, function: object):
     assert inspect.signature(twin) == inspect.signature(function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from playhead.cli.arguments import Command, Parser, filled, number, span, spoken
+from playhead.cli.transfer_arguments import add_crossing, crossing_fault
 
 POLICIES = ("append", "fast-forward", "squash")
 WAYS = ("merge", "keep", "discard")
@@ -63,9 +64,10 @@ def _add_rename(parser: Parser) -> None:
 
 
 def _add_copy(parser: Parser) -> None:
-    _tape(parser)
-    parser.add_argument("name", metavar="NAME", type=spoken, help="what the copy is called")
-    parser.add_argument("--to", metavar="URL", type=spoken, help="another store to copy it to")
+    _tape(parser, nargs="?")
+    parser.add_argument("name", metavar="NAME", nargs="?", type=spoken, help="what the copy is called")
+    parser.add_argument("--to", metavar="URL", type=spoken, help="another store to copy it to; with no TAPE, all that is in the store goes there")
+    add_crossing(parser)
 
 
 def _add_gc(parser: Parser) -> None:
@@ -104,6 +106,6 @@ BRANCH_COMMANDS = (
     Command(name="recover", about="deal with branches whose driver died", module="branching", function="recover", add=_add_recover),
     Command(name="gc", about="remove what is left of closed branches, or blobs that nothing names", module="branching", function="gc", add=_add_gc, fault=_gc_fault),
     Command(name="rename", about="give a tape or branch another name", module="moving", function="rename", add=_add_rename),
-    Command(name="copy", about="copy a tape, here or to another store", module="moving", function="copy", add=_add_copy),
+    Command(name="copy", about="copy a tape, here or to another store; or whole tapes from store to store", module="moving", function="copy", add=_add_copy, fault=crossing_fault),
     Command(name="follow", about="print entries as they come", module="following", function="follow", add=_add_follow),
 )

@@ -1,4 +1,4 @@
-"""The command that exports: a tape as lines of JSON, as Markdown, or as a provider's body."""
+"""The command that exports: a tape as lines of JSON, as Markdown, or as a provider's body; whole tapes are another matter."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from playhead.cli.markdown import entry_markdown, title
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import plain, plain_json
 from playhead.cli.store_choice import existing_tape, viewed_tape
+from playhead.cli.transferring import export_tapes
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.entry.lines import dump_line, entry_to_json
@@ -26,7 +27,10 @@ SAID = replace(DEFAULT, name="export", shown=DEFAULT.shown - {ANCHOR})
 
 
 async def export(args: Namespace, out: Output) -> int:
-    """Write a tape, or the part of it that `--anchor` and `--at` read, in the form `--as` names."""
+    """Write a tape, or the part of it that `--anchor` and `--at` read, in the form `--as` names; or whole tapes, where `--to` says where."""
+    if args.target is not None:
+        return await export_tapes(args, out)
+    args = Namespace(**{**vars(args), "tape": args.tapes[0]})
     async with existing_tape(args) as tape:
         viewed = await viewed_tape(tape, args)
         if args.output not in {None, "-"}:

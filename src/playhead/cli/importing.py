@@ -14,6 +14,7 @@ from playhead.cli.hints import command
 from playhead.cli.output import Output, counted, listed
 from playhead.cli.plain import one_line
 from playhead.cli.store_choice import written_store
+from playhead.cli.transferring import import_tapes
 from playhead.errors import FileMissing, StoreError, UnreadableFile
 from playhead.importers.detect import checked_format
 from playhead.importers.driver import import_file
@@ -65,7 +66,10 @@ class Done:
 
 
 async def import_files(args: Namespace, out: Output) -> int:
-    """Add recorded conversations to tapes, one file after the other."""
+    """Add recorded conversations to tapes, one file after the other; or take in whole tapes, where `--from` says whence."""
+    if args.source is not None:
+        return await import_tapes(args, out)
+    args = Namespace(**{**vars(args), "tape": args.tapes[0] if args.tapes else None})
     checked_format(args.format)
     done = Done()
     try:

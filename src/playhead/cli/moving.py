@@ -7,6 +7,7 @@ from argparse import Namespace
 from playhead.cli.hints import masked
 from playhead.cli.output import Output, counted
 from playhead.cli.store_choice import chosen_store, existing_tape, shown_url
+from playhead.cli.transferring import copy_tapes
 
 
 async def rename(args: Namespace, out: Output) -> int:
@@ -21,7 +22,9 @@ async def rename(args: Namespace, out: Output) -> int:
 
 
 async def copy(args: Namespace, out: Output) -> int:
-    """Copy what a tape shows, and its sidecars, to a tape of its own."""
+    """Copy what a tape shows, and its sidecars, to a tape of its own; or bring whole tapes to another store, where none is named."""
+    if args.tape is None:
+        return await copy_tapes(args, out)
     target = args if args.to is None else Namespace(**{**vars(args), "store": args.to})
     async with existing_tape(args) as tape, chosen_store(target) as store:
         copied = await tape.copy(args.name, store=None if args.to is None else store)

@@ -14,6 +14,7 @@ from playhead.cli.arguments import Command, Parser, UsageError, filled, number, 
 from playhead.cli.branch_arguments import BRANCH_COMMANDS
 from playhead.cli.chat.arguments import CHAT_COMMANDS
 from playhead.cli.fold_arguments import FOLD_COMMANDS, FOLDING, add_settings, fold_fault
+from playhead.cli.transfer_arguments import add_arriving, add_leaving, arriving_fault, leaving_fault, tapes
 from playhead.cli.upkeep_arguments import UPKEEP_COMMANDS
 
 STRATEGIES = ("passthrough", "windowed", *FOLDING)
@@ -98,17 +99,24 @@ def _kinds(parser: Parser) -> None:
 
 def _add_import(parser: Parser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", type=filled, help="a recorded conversation, or a folder of such")
-    parser.add_argument("--tape", metavar="NAME", type=spoken, help="the tape; for a folder, what the names of the tapes of its files begin with (default: its own name)")
+    tapes(parser, help="the tape; for a folder, what the names of the tapes of its files begin with (default: its own name); with --from only tapes of this name or pattern, again for more")
     parser.add_argument("--claude-code", dest="tools", action="append_const", const="claude-code", help="every session that Claude Code keeps, each onto a tape of its own")
     parser.add_argument("--codex", dest="tools", action="append_const", const="codex", help="every session that Codex keeps, each onto a tape of its own")
     parser.add_argument("--format", default="auto", type=spoken, help="what the files are: auto (default), claude-code, openai-chat, ...; a name that is none lists all")
     parser.add_argument("--strict", action="store_true", help="write nothing and exit with 1 where a line cannot be read (else it is kept raw, with a warning)")
+    add_arriving(parser)
 
 
 def _import_fault(args: argparse.Namespace) -> str | None:
+    if args.source is not None:
+        return arriving_fault(args)
+    if args.target is not None:
+        return "--to names the store of an export that --from takes in; the store of recorded conversations is named with --store"
     if not args.files and not args.tools:
-        return "name a FILE or a folder, or give --claude-code or --codex"
-    is_named = args.tape is not None or all(map(os.path.isdir, args.files))
+        return "name a FILE or a folder, or give --claude-code or --codex, or --from"
+    if len(args.tapes) > 1:
+        return "recorded conversations go onto one --tape"
+    is_named = bool(args.tapes) or all(map(os.path.isdir, args.files))
     return None if is_named else "the following arguments are required: --tape"
 
 
@@ -189,14 +197,20 @@ def _add_explain(parser: Parser) -> None:
 
 
 def _add_export(parser: Parser) -> None:
-    _reading(parser, anchor="none")
-    parser.add_argument("--as", dest="form", choices=FORMS, required=True, help="the form to write")
+    add_leaving(parser)
+    tapes(parser, help="the tape; with --to only tapes of this name, or pattern such as 'support/*', again for more")
+    parser.add_argument("--as", dest="form", choices=FORMS, help="the form to write")
+    _edges(parser, anchor="none")
     parser.add_argument("--model", metavar="M", type=spoken, help="the model a provider's body is for")
     parser.add_argument("--output", metavar="FILE", type=filled, help="write to this file, whole or not at all (default: standard output)")
 
 
 def _reading(parser: Parser, *, anchor: str | None = None) -> None:
     _tape(parser)
+    _edges(parser, anchor=anchor)
+
+
+def _edges(parser: Parser, *, anchor: str | None) -> None:
     default = anchor or f"last; none with --strategy {' or '.join(FOLDING)}"
     parser.add_argument("--anchor", metavar="last|none|NAME", default=anchor, type=spoken, help=f"read behind the newest anchor, the whole tape, or behind the newest anchor NAME (default: {default})")
     _until(parser)
@@ -218,7 +232,7 @@ def _add_demo(parser: Parser) -> None:
 COMMANDS = {
     command.name: command
     for command in (
-        Command(name="import", about="add recorded conversations to a tape", module="importing", function="import_files", add=_add_import, fault=_import_fault),
+        Command(name="import", about="add recorded conversations to a tape, or take in whole tapes", module="importing", function="import_files", add=_add_import, fault=_import_fault),
         Command(name="append", about="add one message, event or entry to a tape", module="writing", function="append", add=_add_append),
         Command(name="handoff", about="start a new phase behind an anchor with its state", module="writing", function="handoff", add=_add_handoff),
         Command(name="ls", about="list the tapes", module="reading", function="ls", add=_add_ls, reads=True),
@@ -228,7 +242,7 @@ COMMANDS = {
         Command(name="search", about="find the entries that are most about a text", module="reading", function="search", add=_add_search, reads=True),
         Command(name="compile", about="print what a model should see of a tape within a budget", module="compiling", function="compile_tape", add=_add_compile, fault=fold_fault, reads=True),
         Command(name="explain", about="say why each part of a tape is in the prompt, or out", module="compiling", function="explain", add=_add_explain, fault=fold_fault, reads=True),
-        Command(name="export", about="write a tape as JSONL, Markdown or a provider's body", module="exporting", function="export", add=_add_export, reads=True),
+        Command(name="export", about="write a tape as JSONL, Markdown or a provider's body, or whole tapes", module="exporting", function="export", add=_add_export, fault=leaving_fault, reads=True),
         Command(name="reset", about="remove the entries of a tape, archived first if you like", module="writing", function="reset", add=_add_reset),
         *FOLD_COMMANDS,
         *BRANCH_COMMANDS,

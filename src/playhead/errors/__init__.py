@@ -25,6 +25,7 @@
     ├── Conflict                     conflict          the tape moved, or a key was used for something else
     │   ├── KeyConflict                                one idempotency key, two different bodies
     │   ├── NameTaken                                  a tape of that name is there
+    │   │   └── TapeDiffers                            and it is not the one that was to be brought there
     │   ├── BranchClosed                               the branch was merged or discarded
     │   ├── LeaseHeld                                  somebody else has the tape leased
     │   └── LeaseLost                                  somebody else has leased the tape since
@@ -75,6 +76,7 @@ from playhead.errors.store import (
     StoreError,
     StoreOutdated,
     StoreUnavailable,
+    TapeDiffers,
     TapeNotFound,
 )
 from playhead.errors.tree import PlayheadError
@@ -140,6 +142,7 @@ __all__ = [
     "StoreOutdated",
     "StoreUnavailable",
     "SummaryNotFound",
+    "TapeDiffers",
     "TapeNotFound",
     "TapeNotScoped",
     "ToolFailed",

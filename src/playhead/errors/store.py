@@ -84,9 +84,16 @@ class KeyConflict(Conflict):
 class NameTaken(Conflict):
     """A tape or branch of that name is there; choose another name."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, message: str | None = None) -> None:
         self.name = name
-        super().__init__(expected="a free name", found=name, message=f"The name '{name}' is taken; choose another one.")
+        super().__init__(expected="a free name", found=name, message=message or f"The name '{name}' is taken; choose another one.")
+
+
+class TapeDiffers(NameTaken):
+    """A tape of that name stands in the store and is another one, or has gone on since; rename it, or leave that tape out."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, message=f"A tape '{name}' stands there and is not the same, or has gone on since; rename one of them, or leave it out. Nothing was changed.")
 
 
 class BranchClosed(Conflict):

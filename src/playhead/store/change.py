@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.entry.entry import TapeEntry
@@ -43,13 +43,15 @@ class Fork:
     """A new branch `tape` that shows `parent` up to the entry `at` (None: as it ends now) and goes on from there.
 
     Each sidecar of the parent is forked with it: where `at` is given, behind the last entry that was written when the main tape
-    ended at `at` or before. `owner` is who drives the branch and would merge it, None where it stands for itself.
+    ended at `at` or before. With `cuts` those that it names are, each behind the entry of that id, and no others: so a copy of a
+    family cuts them where they were cut. `owner` is who drives the branch and would merge it, None where it stands for itself.
     """
 
     tape: str
     parent: str
     at: int | None = None
     owner: str | None = None
+    cuts: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,21 @@ def fork_point(change: Fork, *, end: int) -> int:
     if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= end:
         raise InvalidInput(f"'{change.parent}' is forked at one of its entries, 1 to {end}, or at 0 to share nothing, not at {at!r}.")
     return at
+
+
+def cut_point(change: Fork, name: str, *, end: int) -> int | None:
+    """Return behind which id a sidecar is cut, as `cuts` says, None where it is left out. Raises InvalidInput where there is no such entry."""
+    cut = None if change.cuts is None else change.cuts.get(name)
+    if cut is not None and (isinstance(cut, bool) or not isinstance(cut, int) or not 0 <= cut <= end):
+        raise InvalidInput(f"The sidecar '{name}' of '{change.parent}' is cut at one of its entries, 1 to {end}, or at 0 to share nothing, not at {cut!r}.")
+    return cut
+
+
+def check_cuts(change: Fork, names: Iterable[str]) -> None:
+    """Raise InvalidInput where `cuts` names a sidecar that shows nothing."""
+    unknown = sorted({*(change.cuts or ())} - {*names})
+    if unknown:
+        raise InvalidInput(f"'{change.parent}' has no sidecar '{unknown[0]}' that shows anything, so it cannot be cut.")
 
 
 def family_of(changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> str | None:

@@ -126,8 +126,8 @@ class WholeStore(Protocol):
         """Return the names under which sidecars of a tape or branch keep something, sorted, such as `spill`."""
         ...
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
         ...
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:

@@ -71,11 +71,19 @@ class Work:
 class Act:
     """Something else that is done in the writer's transaction; what it refuses it refuses before the first write.
 
-    What is `fleeting` need not survive a loss of power, so it does not wait for the disk.
+    What is `fleeting` need not survive a loss of power, so it does not wait for the disk. `size` is how many bytes it writes, at most.
     """
 
     do: Callable[[Any], Any]
     fleeting: bool = False
+    size: int = 0
+
+
+@dataclass(slots=True)
+class Apart:
+    """Statements that are run one by one, outside of any transaction, while nobody else writes."""
+
+    statements: Sequence[str]
 
 
 def appended(tape: str, entries: Sequence[TapeEntry], *, expected_head: Head | None = None, fence: int | None = None) -> Work:

@@ -16,7 +16,11 @@ from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
 from playhead.store import sweep
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
-from playhead.store.sweep import GRACE, BlobReport, Told
+from playhead.store.sweep import GRACE, BlobReport
+from playhead.store.sweep import Told as Swept
+from playhead.store.transfer import moving
+from playhead.store.transfer.moving import Stored
+from playhead.store.transfer.report import Told, TransferReport
 from playhead.sync.portal import wait
 from playhead.sync.tape import Tape
 from playhead.tape import tape as tapes
@@ -72,11 +76,32 @@ def import_file(
     return wait(driver.import_file, path, into=into.asynchronous, format=format, strict=strict, progress=progress)
 
 
-def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Told | None = None) -> BlobReport:
+def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Swept | None = None) -> BlobReport:
     """Return which blobs `gc_blobs` would remove now; nothing is changed."""
     return wait(sweep.unused_blobs, store, grace=grace, keep=keep, archives=archives, progress=progress)
 
 
-def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Told | None = None) -> BlobReport:
+def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Swept | None = None) -> BlobReport:
     """Remove the blobs that nothing names and that were neither put nor named within the grace; return what was found."""
     return wait(sweep.gc_blobs, store, grace=grace, keep=keep, archives=archives, progress=progress)
+
+
+def export_store(store: Stored, directory: str | os.PathLike[str], *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
+    """Write tapes with all that belongs to them to a new directory, or to a new file that ends in .tar, and return what was written."""
+    return wait(moving.export_store, store, directory, tapes=tapes, progress=progress)
+
+
+def import_store(directory: str | os.PathLike[str], store: Stored, *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
+    """Bring the tapes of an export into a store, and return what was written: ids, uids, dates, generations and branches are as they were."""
+    return wait(moving.import_store, directory, store, tapes=tapes, progress=progress)
+
+
+def copy_store(
+    source: Stored,
+    target: Stored,
+    *,
+    tapes: Iterable[str] = (),
+    progress: Told | None = None,
+) -> TransferReport:
+    """Bring tapes with all that belongs to them from one store into another, as `export_store` and `import_store` do, without files between."""
+    return wait(moving.copy_store, source, target, tapes=tapes, progress=progress)

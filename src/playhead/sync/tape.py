@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from pathlib import Path
 from typing import Self, cast
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
 from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
+from playhead.store.retention import ArchiveReport
 from playhead.sync.portal import blocking, wait
 from playhead.sync.query import TapeQuery
 from playhead.sync.scope import Scope, each
@@ -130,6 +132,10 @@ class Tape:
     def rename(self, name: str) -> Tape:
         """Give the tape another name, its branches and sidecars with it, or a branch another label; return the handle under that name."""
         return Tape.of(wait(self.asynchronous.rename, name))
+
+    def archive(self, *, below: str | int | TapeEntry | None = None, older_than: timedelta | None = None) -> ArchiveReport:
+        """Compress the entries before an anchor or entry, or those older than a time, and those of its sidecars by then; return what was moved."""
+        return wait(self.asynchronous.archive, below=below, older_than=older_than)
 
     def copy(self, name: str, *, store: TapeStore | AsyncTapeStore | WholeStore | None = None) -> Tape:
         """Copy what the tape shows, and its sidecars, to a tape of its own, in this store or another; return its handle."""

@@ -16,8 +16,9 @@ from playhead.store.change import BranchRecord, Fork
 from playhead.store.family import branch_name, kin_of, sidecar_name
 from playhead.store.protocol import IDEMPOTENCY_KEY, AsyncTapeStore, Head, TapeStore, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.store.retention import ArchiveReport
 from playhead.store.urls import open_store
-from playhead.tape import merging, recovery, resetting
+from playhead.tape import keeping, merging, recovery, resetting
 from playhead.tape.bell import ring
 from playhead.tape.comparison import TapeDiff, compared
 from playhead.tape.copying import copy
@@ -254,6 +255,15 @@ class Tape(Handle):
         whole = branch_name(self.name, name) if kin.branch is not None and kin_of(name).branch is None else name
         await self.store.rename(self.name, whole)
         return self._handle(type(self), whole)
+
+    async def archive(self, *, below: str | int | TapeEntry | None = None, older_than: timedelta | None = None) -> ArchiveReport:
+        """Compress the entries before an anchor or entry, or those older than a time, and those of its sidecars by then; return what was moved.
+
+        They stay in the store, and every read reaches them as before. What the tape shares with another one is left to that.
+        Raises InvalidInput unless exactly one of both is given, AnchorNotFound, StoreError where the store does not archive.
+        """
+        self._check_writable()
+        return await keeping.archive(self.store, self.name, below=below, older_than=older_than)
 
     async def copy(self, name: str, *, store: TapeStore | AsyncTapeStore | WholeStore | None = None) -> Tape:
         """Copy what the tape shows, and its sidecars, to a tape of its own, in this store or another; return its handle.

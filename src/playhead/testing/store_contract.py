@@ -12,10 +12,12 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, InvalidInput, KeyConflict
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.testing.archive_contract import ArchiveContract
 from playhead.testing.blob_contract import BlobContract
 from playhead.testing.branch_contract import BranchContract
 from playhead.testing.change_contract import ChangeContract
 from playhead.testing.collection_contract import CollectionContract
+from playhead.testing.copy_contract import CopyContract
 from playhead.testing.large_contract import LargeContract
 from playhead.testing.lease_contract import LeaseContract
 from playhead.testing.query_contract import QueryContract
@@ -30,15 +32,15 @@ _VALUES: Sequence[object] = (
 )  # fmt: skip
 
 
-class StoreContract(QueryContract, SearchContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract, LargeContract):
-    """D1 to D6, what queries return, branches and sidecars, for any store: blocking, async, with four methods or whole.
+class StoreContract(QueryContract, SearchContract, BranchContract, ChangeContract, SidecarContract, LeaseContract, BlobContract, CollectionContract, LargeContract, CopyContract, ArchiveContract):
+    """D1 to D6, what queries return, branches and sidecars, archiving, for any store: blocking, async, with four methods or whole.
 
         class TestMyStore(playhead.testing.StoreContract):
             def open_store(self, place: Path) -> MyStore:
                 return MyStore(place)
 
     Tests of promises that the store does not make are left out; those of reopening, too, unless the store has a
-    `durability` other than "memory", and those of blobs where it keeps or collects none. Each test runs its own event loop, so pytest needs no plugin.
+    `durability` other than "memory", and those of blobs and of archiving where it does without or collects none. Each test runs its own event loop, so pytest needs no plugin.
     """
 
     def test_ids_are_dense_from_one_on_each_tape(self, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from playhead.store.adapted.marks import marked, marked_up_to, marks_for, plain
 from playhead.store.adapted.resume import Leftovers, without
 from playhead.store.adapted.state import FamilyState, control_tape, reduced
 from playhead.store.adapted.tapes import FAMILIES, UserTapes
-from playhead.store.change import OPEN, Append, BranchRecord, Close, Fork, Reset
+from playhead.store.change import OPEN, Append, BranchRecord, Close, Fork, Reset, check_cuts, cut_point
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.intake import taken
 from playhead.store.protocol import EMPTY, Head
@@ -125,12 +125,18 @@ class Family:
         await self.settle(*(source for source, _ in sources))
         copies: list[tuple[BranchRecord, list[TapeEntry]]] = []
         cut = Head((await self.head(change.parent)).generation, -1 if change.at is None else change.at)
+        check_cuts(change, [str(kin_of(source).sidecar) for source, _ in sidecars if await self.tapes.whole(source)])
         for source, name in sources:
             whole = await self.tapes.whole(source)
             if name == change.tape:
                 whole = [entry for entry in whole if change.at is None or entry.id <= change.at]
             elif not whole:
                 continue
+            elif change.cuts is not None:
+                last = cut_point(change, str(kin_of(source).sidecar), end=whole[-1].id)
+                if last is None:
+                    continue
+                whole = [entry for entry in whole if entry.id <= last]
             elif change.at is not None:
                 whole = whole[: marked_up_to(whole, cut)]
             base = Head((await self.head(source)).generation, whole[-1].id if whole else 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from playhead.entry.entry import TapeEntry, placed
 from playhead.errors import BranchClosed, BranchNotFound, Conflict, InvalidInput, NameTaken
 from playhead.store.adapted.marks import check_marks, marked, marked_up_to, marks_for
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Change, Close, Fork, Reset, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Change, Close, Fork, Reset, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.intake import taken
 from playhead.store.protocol import Head
@@ -95,11 +95,13 @@ class Rehearsal:
             raise NameTaken(change.tape)
         self._states[change.tape] = OPEN
         self._tapes[change.tape] = parent.cut(sum(entry.id <= at for entry in parent.entries))
-        for name, sketch in list(self._tapes.items()):
-            kin = kin_of(name)
-            if kin.main == change.parent and kin.sidecar is not None and sketch.entries:
-                count = len(sketch.entries) if change.at is None else marked_up_to(sketch.entries, Head(parent.generation, at))
-                self._tapes[sidecar_name(change.tape, kin.sidecar)] = sketch.cut(count)
+        kins = ((kin_of(name), sketch) for name, sketch in self._tapes.items() if sketch.entries)
+        sketches = {kin.sidecar: sketch for kin, sketch in kins if kin.main == change.parent and kin.sidecar is not None}
+        check_cuts(change, sketches)
+        for name, sketch in sketches.items():
+            count = _cut(change, name, sketch, Head(parent.generation, at))
+            if count is not None:
+                self._tapes[sidecar_name(change.tape, name)] = sketch.cut(count)
 
     def _close(self, change: Close) -> None:
         kin = kin_of(change.tape)
@@ -127,3 +129,11 @@ class Rehearsal:
 
     def _tape(self, tape: str) -> Sketch:
         return self._tapes.setdefault(tape, Sketch())
+
+
+def _cut(change: Fork, name: str, sketch: Sketch, head: Head) -> int | None:
+    """Return how many entries of a sidecar a branch takes with it, None where it leaves it out."""
+    if change.cuts is not None:
+        last = cut_point(change, name, end=sketch.head.id)
+        return None if last is None else sum(entry.id <= last for entry in sketch.entries)
+    return len(sketch.entries) if change.at is None else marked_up_to(sketch.entries, head)

@@ -62,8 +62,8 @@ def _told(change: Change) -> list[object] | None:
         case Append(tape=tape, entries=entries) | Reset(tape=tape, entries=entries):
             names = [_identity(entry) for entry in entries]
             return None if None in names else [type(change).__name__, tape, names]
-        case Fork(tape=tape, parent=parent, at=at):
-            return ["Fork", tape, parent, at]
+        case Fork(tape=tape, parent=parent, at=at, cuts=cuts):
+            return ["Fork", tape, parent, at] if cuts is None else ["Fork", tape, parent, at, dict(cuts)]
         case Close(tape=tape, outcome=outcome):
             return ["Close", tape, outcome]
 

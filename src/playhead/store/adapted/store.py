@@ -76,6 +76,10 @@ class AdaptedStore:
         others = {name.removesuffix(FAMILY) for name in mains if name.endswith(FAMILY)} - roots
         return sorted(roots | {root for root in others if any(record.is_open for record in (await self._family(root).state()).branches)})
 
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        return sorted({kin_of(name.removesuffix(FAMILY)).root for name in await self._tapes.names()})
+
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
         async with self._reading(query.tape) as family:
@@ -178,14 +182,14 @@ class AdaptedStore:
         kin = kin_of(tape)
         return await family.sidecars(tape) if kin.branch is None or kin.main in (await family.state()).records else []
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
         if self._has_families:
-            return list(await self._tapes.ask("marks", tape, after=after))
+            return list(await self._tapes.ask("marks", tape, after=after))[:limit]
         async with self._reading(tape) as family:
             if kin_of(tape).sidecar is None:
                 raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
-            return [mark_of(entry) for entry in await family.tapes.whole(tape) if entry.id > after]
+            return [mark_of(entry) for entry in await family.tapes.whole(tape) if entry.id > after][:limit]
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove those branches of a tape's family, or that one branch, that ended before an instant and that no other was forked from; return their names."""
@@ -242,6 +246,13 @@ class AdaptedStore:
             return Head(*await self._tapes.ask("cursor", tape, consumer))
         async with self._reading(tape) as family:
             return (await family.state()).cursors.get((tape, consumer), EMPTY)
+
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        if self._has_cursors:
+            return {}
+        async with self._reading(tape) as family:
+            return {consumer: head for (name, consumer), head in sorted((await family.state()).cursors.items()) if name == tape}
 
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""

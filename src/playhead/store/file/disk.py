@@ -91,6 +91,11 @@ class Disk:
         """Remove a file."""
         os.unlink(path)
 
+    def remove_directory(self, path: str) -> None:
+        """Remove a directory that is empty; one that is not stays."""
+        with suppress(OSError):
+            os.rmdir(path)
+
     def flush_directory(self, path: str) -> None:
         """Return when the names in a directory survive the loss of power; a system that cannot say takes care by itself."""
         if os.name == "nt":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing, suppress
 
 from playhead.entry import codec
@@ -26,12 +27,22 @@ def tapes(place: Place) -> list[str]:
 
     The directories of families are looked into only for those tapes that hold nothing themselves.
     """
+    return _found(place, Family.has_open_branch)
+
+
+def families(place: Place) -> list[str]:
+    """Return the names of the tapes of which anything is there, if only by a closed branch or a sidecar, sorted."""
+    return _found(place, lambda family: bool(family.branches() or family.sidecars(None)))
+
+
+def _found(place: Place, counts: Callable[[Family], bool]) -> list[str]:
+    """Return the names of the tapes that hold something, and of those whose branches and sidecars count."""
     if not place.read_only:
         _settle(place)
     names = [name for name in place.disk.names(place.directory) if not name.startswith(".")]
     held = {stem: tape for stem in _stems(names, SUFFIX) if (tape := _tape(place, stem)) is not None}
-    forked = [stem for stem in _stems(names, FAMILY) if stem not in held]
-    return sorted({*held.values(), *(tape for stem in forked if (tape := _forked(place, stem)) is not None)})
+    beside = (_beside(place, stem) for stem in _stems(names, FAMILY) if stem not in held)
+    return sorted({*held.values(), *(tape for tape in beside if tape is not None and counts(Family(place, tape)))})
 
 
 def _settle(place: Place) -> None:
@@ -60,14 +71,12 @@ def _tape(place: Place, stem: str) -> str | None:
         return _nameless(place, stem, str(exc))
 
 
-def _forked(place: Place, stem: str) -> str | None:
-    """Return the tape whose branches and sidecars are in a directory, None where no branch is open."""
+def _beside(place: Place, stem: str) -> str | None:
+    """Return the tape whose branches and sidecars are in a directory, None where nobody can say."""
     if not is_cut(stem):
-        tape = _name(place, stem)
-        return tape if tape is not None and Family(place, tape).has_open_branch() else None
+        return _name(place, stem)
     with opened(place, stem) as stretch:
-        tape = None if stretch is None else _name_in(stretch.recording, stem, place)
-    return tape if tape is not None and Family(place, tape).has_open_branch() else None
+        return None if stretch is None else _name_in(stretch.recording, stem, place)
 
 
 def _name(place: Place, stem: str) -> str | None:

@@ -10,7 +10,8 @@ from typing import Any
 from playhead.errors import StoreDamaged
 from playhead.store.concordance.library import Library
 from playhead.store.connection import Durability, SearchBy
-from playhead.store.file.disk import Disk, make_directories
+from playhead.store.file.archive import ArchivedDisk
+from playhead.store.file.disk import make_directories
 from playhead.store.file.family.shelf import Shelf
 from playhead.store.file.findings import Findings
 from playhead.store.file.members import HIDDEN, family_directory
@@ -35,7 +36,7 @@ class Place:
     directory: str
     durability: Durability
     timeout: float
-    disk: Disk
+    disk: ArchivedDisk
     findings: Findings
     health: Health
     codec: LineCodec | None

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import AbstractAsyncContextManager, closing, suppress
 from contextvars import copy_context
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,14 +19,16 @@ from anyio import to_thread
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreError, StoreUnavailable
+from playhead.errors import Conflict, InvalidInput, ReadOnly, StoreError, StoreUnavailable
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.connection import Durability, SearchBy
 from playhead.store.failures import typed
 from playhead.store.family import kin_of, renaming
 from playhead.store.file import blobs, listing, marking, reader
+from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import Disk
+from playhead.store.file.family.archiving import pack, settle, sweep
 from playhead.store.file.family.collecting import collect
 from playhead.store.file.family.family import Family
 from playhead.store.file.family.household import Household
@@ -52,9 +54,13 @@ from playhead.store.parting import INLINE, checked_limit
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
+from playhead.store.retention import ArchiveReport
 from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
+
+ATTEMPTS = 5
+"""How often a file is compressed anew because it became another one meanwhile, before that is given up."""
 
 _READERS = 4
 _WRITERS = 4
@@ -95,11 +101,12 @@ class FileTapeStore:
             raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
         if search not in get_args(SearchBy):
             raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {search!r}.")
+        directory = _checked_path(path)
         place = Place(
-            directory=_checked_path(path),
+            directory=directory,
             durability=durability,
             timeout=timeout,
-            disk=Disk() if disk is None else disk,
+            disk=ArchivedDisk(Disk() if disk is None else disk, directory),
             findings=Findings(on_finding),
             health=Health(),
             codec=codec,
@@ -147,6 +154,10 @@ class FileTapeStore:
     async def list_tapes(self) -> list[str]:
         """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         return await self._read(listing.tapes)
+
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        return await self._read(listing.families)
 
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound, StoreDamaged."""
@@ -224,9 +235,9 @@ class FileTapeStore:
         kin = kin_of(tape)
         return await self._known(kin.root, lambda family: family.sidecars(kin.branch) if kin.branch is None or family.is_made(kin.branch) else [])
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
-        marks = await self._ask(tape, lambda lineage: lineage.marks(after))
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
+        marks = await self._ask(tape, lambda lineage: lineage.marks(after, limit))
         if kin_of(tape).sidecar is None:
             raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
         return marks
@@ -269,6 +280,11 @@ class FileTapeStore:
         kin = kin_of(tape)
         return await self._known(kin.root, lambda family: Cursors(self._place, family.known(kin).stem).get(kin, consumer))
 
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        kin = kin_of(tape)
+        return await self._known(kin.root, lambda family: Cursors(self._place, family.known(kin).stem).of(kin))
+
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape. Raises BranchNotFound."""
         kin = kin_of(tape)
@@ -308,6 +324,26 @@ class FileTapeStore:
         self._check_writable()
         names = tuple(digests)
         return await self._read(lambda place: blobs.drop(place, names, idle_since))
+
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress what the tape's own file holds up to an id, but for its newest line; the chunks stand in the hidden directory.
+
+        That is done while others write; then the front of the file is taken out in one step. Raises StoreDamaged, BranchNotFound, Conflict where the tape is reset all the time.
+        """
+        self._check_writable()
+        kin = kin_of(tape)
+        for _ in range(ATTEMPTS):
+            found = await self._ask(tape, partial(pack, self._place, upto=upto))
+            if found.cut is None:
+                return ArchiveReport(tape=tape, upto=found.upto)
+            if await self._alone(kin.root, partial(settle, kin=kin, packed=found)):
+                return ArchiveReport(tape=tape, upto=found.upto, entries=found.entries, before=found.before, after=found.after)
+        raise Conflict(expected="the same file", found="another", message=f"'{tape}' was reset, or archived by another one, each time it was compressed; try again later.")
+
+    async def compact(self) -> None:
+        """Remove archived chunks that no file names any more, as a writer left them that died a day ago or longer."""
+        self._check_writable()
+        await self._read(partial(sweep, before=_nanoseconds(clock.now() - timedelta(days=1))))
 
     async def aclose(self) -> None:
         """Finish what waits and let go of the files; closing twice is fine."""
@@ -355,6 +391,10 @@ def _serve_reads(place: Place, queue: Queue) -> None:
             job.error = typed(exc, path=place.directory)
             job.error.__cause__ = None if job.error is exc else exc
         deliver((job,))
+
+
+def _nanoseconds(at: datetime) -> int:
+    return int(at.timestamp()) * 1_000_000_000
 
 
 def _let_go(*lanes: Lane) -> None:

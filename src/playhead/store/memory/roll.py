@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry, placed
 from playhead.errors import AnchorNotFound, Conflict, NoAnchors
+from playhead.store.memory.archive import Moved
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
@@ -59,6 +60,10 @@ class Roll:
         """Undo what was added behind the entry `end`."""
         self._own.cut(end)
 
+    def archive(self, upto: int) -> Moved:
+        """Compress its own entries up to an id."""
+        return self._own.archive(upto)
+
     def keyed(self, key: str) -> TapeEntry | None:
         """Return the entry that has an idempotency key."""
         return self._found(key, "keys")
@@ -67,9 +72,10 @@ class Roll:
         """Return the first entry that has a uid."""
         return self._found(uid, "uids")
 
-    def marks(self, after: int) -> list[Head]:
-        """Return the marks of the entries behind an id."""
-        return [part.strip.mark(id) for part in self._parts() for id in part.ids if id > after]
+    def marks(self, after: int, limit: int | None) -> list[Head]:
+        """Return the marks of the entries behind an id, of all or the first few."""
+        behind = range(max(after, 0) + 1, self._own.end + 1)[:limit]
+        return [part.strip.mark(id) for part in self._parts() for id in _overlap(part.ids, behind)]
 
     def marked_up_to(self, head: Head) -> int:
         """Return the id of the last entry that was written when the main tape ended at `head` or before."""
@@ -122,9 +128,9 @@ class Roll:
 
     def _found(self, name: str, column: str) -> TapeEntry | None:
         for strip, stop in reversed(self._parts()):
-            found: TapeEntry | None = getattr(strip, column).get(name)
-            if found is not None and found.id <= stop:
-                return found
+            found: int | None = getattr(strip, column).get(name)
+            if found is not None and found <= stop:
+                return strip.entry(found)
         return None
 
     def _within(self, query: TapeQuery) -> range:

@@ -10,7 +10,7 @@ from datetime import datetime
 from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, parse_date
 from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTaken, TapeNotFound
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.family import Kin, kin_of, renaming, sidecar_name
 from playhead.store.memory.roll import Roll
 from playhead.store.memory.strip import Strip
@@ -38,6 +38,11 @@ class Shelf:
         """Return the names of the tapes that hold something, or have an open branch, sorted."""
         held = {name for name, roll in self._rolls.items() if roll.head.id and kin_of(name).is_root}
         return sorted(held | {kin_of(record.name).root for record in self.records.values() if record.is_open})
+
+    def families(self) -> list[str]:
+        """Return the names of the tapes of which anything is there, sorted."""
+        held = {kin_of(name).root for name, roll in self._rolls.items() if roll.head.id}
+        return sorted(held | {kin_of(name).root for name in self.records})
 
     def roll(self, tape: str) -> Roll:
         """Return what a tape shows; an empty one where there is none of that name. Raises BranchNotFound."""
@@ -106,17 +111,26 @@ class Shelf:
         at = fork_point(work, end=roll.head.id)
         if work.tape in self.records:
             raise NameTaken(work.tape)
-        self._fork(work, work.tape, work.parent, roll, at)
-        for name in self.sidecars(work.parent):
-            beside = self.roll(sidecar_name(work.parent, name))
-            cut = beside.head.id if work.at is None else beside.marked_up_to(Head(roll.generation, at))
-            self._fork(work, sidecar_name(work.tape, name), sidecar_name(work.parent, name), beside, cut)
+        names = self.sidecars(work.parent)
+        check_cuts(work, names)
+        cuts = {name: cut for name in names if (cut := self._cut(work, name, Head(roll.generation, at))) is not None}
+        now = format_date(clock.now())
+        self._fork(work, work.tape, work.parent, Head(roll.generation, at), now)
+        for name, cut in cuts.items():
+            beside = sidecar_name(work.parent, name)
+            self._fork(work, sidecar_name(work.tape, name), beside, Head(self.roll(beside).generation, cut), now)
         return ()
 
-    def _fork(self, work: Fork, name: str, parent: str, roll: Roll, at: int) -> None:
-        self._keep(name, roll.forked(at))
-        record = BranchRecord(name=name, parent=parent, base=Head(roll.generation, at), state=OPEN, owner=work.owner, created_at=format_date(clock.now()))
-        self._note(record)
+    def _cut(self, work: Fork, name: str, head: Head) -> int | None:
+        """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
+        beside = self.roll(sidecar_name(work.parent, name))
+        if work.cuts is not None:
+            return cut_point(work, name, end=beside.head.id)
+        return beside.head.id if work.at is None else beside.marked_up_to(head)
+
+    def _fork(self, work: Fork, name: str, parent: str, base: Head, at: str) -> None:
+        self._keep(name, self.roll(parent).forked(base.id))
+        self._note(BranchRecord(name=name, parent=parent, base=base, state=OPEN, owner=work.owner, created_at=at))
 
     def close(self, work: Close) -> tuple[TapeEntry, ...]:
         """End a branch and its sidecars."""

@@ -22,6 +22,7 @@ from playhead.store.memory.shelf import Shelf
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
+from playhead.store.retention import ArchiveReport
 from playhead.store.turnstile import Turnstiles
 
 _PART = 500
@@ -64,6 +65,11 @@ class InMemoryTapeStore:
         """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         with self._use():
             return self._shelf.roots()
+
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        with self._use():
+            return self._shelf.families()
 
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
@@ -165,13 +171,13 @@ class InMemoryTapeStore:
         with self._use():
             return self._shelf.sidecars(tape)
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
         with self._use():
             roll = self._shelf.roll(tape)
             if kin_of(tape).sidecar is None:
                 raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
-            return roll.marks(after)
+            return roll.marks(after, limit)
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
@@ -203,6 +209,12 @@ class InMemoryTapeStore:
         with self._use():
             self._shelf.roll(tape)
             return self._cursors.get((tape, consumer), EMPTY)
+
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        with self._use():
+            self._shelf.roll(tape)
+            return {consumer: head for (name, consumer), head in sorted(self._cursors.items()) if name == tape}
 
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""
@@ -253,6 +265,16 @@ class InMemoryTapeStore:
         """Remove blobs, each only if it was neither put nor named by an append since an instant; return those that were removed."""
         with self._use():
             return self._blobs.drop(digests, idle_since)
+
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress those entries up to an id that the tape itself keeps in this generation. Raises BranchNotFound."""
+        with self._use():
+            moved = self._shelf.roll(tape).archive(upto)
+            return ArchiveReport(tape=tape, **moved._asdict())
+
+    async def compact(self) -> None:
+        """Do nothing: what was compressed is free at once."""
+        self._use()
 
     async def aclose(self) -> None:
         """Refuse what comes later; closing twice is fine."""

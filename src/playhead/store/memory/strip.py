@@ -11,6 +11,7 @@ from itertools import chain
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name, parse_date
 from playhead.store.horizon import Horizon
+from playhead.store.memory.archive import Archive, Moved
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.words import Words
@@ -25,11 +26,12 @@ class Strip:
 
     def __init__(self, *, before: int) -> None:
         self.before = before
-        self.keys: dict[str, TapeEntry] = {}
-        self.uids: dict[str, TapeEntry] = {}
+        self.keys: dict[str, int] = {}
+        self.uids: dict[str, int] = {}
         self.marks: list[Head] = []
         self.words = Words(before=before)
         self._entries: list[TapeEntry] = []
+        self._archive = Archive(before=before)
         self._kinds: defaultdict[str, list[int]] = defaultdict(list)
         self._anchors: defaultdict[str | None, list[int]] = defaultdict(list)
         self._horizon = Horizon()
@@ -39,11 +41,11 @@ class Strip:
     @property
     def end(self) -> int:
         """The id of the last entry, that of the one before the first where there is none."""
-        return self.before + len(self._entries)
+        return self._archive.end + len(self._entries)
 
     def entry(self, id: int) -> TapeEntry:
         """Return an entry."""
-        return self._entries[id - self.before - 1]
+        return self._entries[id - self._archive.end - 1] if id > self._archive.end else self._archive.entry(id)
 
     def run(self, first: int, count: int) -> list[TapeEntry]:
         """Return so many entries from an id on, fewer at the end."""
@@ -65,9 +67,9 @@ class Strip:
         if date != peak:
             self._strays.append(entry.id)
         self._kinds[entry.kind].append(entry.id)
-        self.uids.setdefault(entry.uid, entry)
+        self.uids.setdefault(entry.uid, entry.id)
         if (key := key_of(entry)) is not None:
-            self.keys[key] = entry
+            self.keys[key] = entry.id
         if entry.kind == ANCHOR:
             self._anchors[None].append(entry.id)
             self._anchors[event_name(entry)].append(entry.id)
@@ -75,19 +77,27 @@ class Strip:
 
     def cut(self, end: int) -> None:
         """Undo what was added behind the entry `end`."""
-        for entry in reversed(self._entries[end - self.before :]):
+        for entry in reversed(self._entries[end - self._archive.end :]):
             ids = [self._kinds[entry.kind], self._strays]
             if entry.kind == ANCHOR:
                 ids += [self._anchors[None], self._anchors[event_name(entry)]]
             for places in ids:
                 if places and places[-1] == entry.id:
                     places.pop()
-            if self.uids.get(entry.uid) is entry:
+            if self.uids.get(entry.uid) == entry.id:
                 del self.uids[entry.uid]
             if (key := key_of(entry)) is not None:
                 del self.keys[key]
-        for column in (self._entries, self._peaks, self.marks):
+        del self._entries[end - self._archive.end :]
+        for column in (self._peaks, self.marks):
             del column[end - self.before :]
+
+    def archive(self, upto: int) -> Moved:
+        """Compress the entries up to an id; they are found as before."""
+        count = max(0, min(upto, self.end) - self._archive.end)
+        moved = self._archive.add(self._entries[:count])
+        del self._entries[:count]
+        return moved
 
     def newest_anchor(self, name: str | None, within: range) -> int | None:
         """Return the id of the newest anchor of a name (None: of any) in a range of ids."""

@@ -39,15 +39,15 @@ def sidecars(reading: Reading, *, tape: str) -> list[str]:
     return sorted(str(kin_of(name).sidecar) for (name,) in found)
 
 
-def marks(reading: Reading, *, tape: str, after: int) -> list[Head]:
-    """Return for each entry of a sidecar behind an id where its main tape ended when it was written.
+def marks(reading: Reading, *, tape: str, after: int, limit: int | None) -> list[Head]:
+    """Return for each entry of a sidecar behind an id, of all or the first few, where its main tape ended when it was written.
 
     Raises InvalidInput where the tape is no sidecar, StoreDamaged where an entry is missing, BranchNotFound.
     """
     reading.address(tape)
     if kin_of(tape).sidecar is None:
         raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
-    return ask_of(reading, tape, partial(_marks, reading, tape, after), none=[])
+    return ask_of(reading, tape, partial(_marks, reading, tape, after, limit), none=[])
 
 
 def cursor(reading: Reading, *, tape: str, consumer: str) -> Head:
@@ -59,9 +59,9 @@ def cursor(reading: Reading, *, tape: str, consumer: str) -> Head:
     return Head(*found[0])
 
 
-def _marks(reading: Reading, tape: str, after: int, address: Address) -> list[Head]:
+def _marks(reading: Reading, tape: str, after: int, limit: int | None, address: Address) -> list[Head]:
     ((end,),) = reading.proved(address, "end")
-    ids = range(max(after, 0) + 1, end + 1)
+    ids = range(max(after, 0) + 1, end + 1)[:limit]
     rows = [row for tape_no, low, high in address.pieces(ids, head=end) for row in reading.at(address, "marks", tape=tape_no, low=low, high=high)]
     for id, (seq, mark) in zip(ids, rows, strict=False):
         if seq != id or mark is None:

@@ -127,9 +127,9 @@ class PostgresTapeStore:
         """Return the names under which sidecars of a tape or branch keep something, sorted."""
         return await self._read(partial(self._lanes.records.sidecars, tape=checked_name(tape)))
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
-        return await self._read(partial(self._lanes.records.marks, tape=checked_name(tape), after=after))
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
+        return await self._read(partial(self._lanes.records.marks, tape=checked_name(tape), after=after, limit=limit))
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""

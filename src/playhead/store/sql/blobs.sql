@@ -44,7 +44,7 @@ DELETE FROM blobs WHERE root_no = ? AND digest = ?
 DELETE FROM blob_ages WHERE root_no = ? AND digest = ?
 
 -- name: entries
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid > ? ORDER BY eid
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid > ? ORDER BY eid
 
 -- name: tape_numbers
 SELECT tape_no FROM tapes

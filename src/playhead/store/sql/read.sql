@@ -18,7 +18,7 @@ SELECT 1 FROM tape_names WHERE tenant = '' AND name = ?
 SELECT max(eid) FROM entries WHERE eid BETWEEN ? AND ?
 
 -- name: keyed_entry
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid >> 32 = ? AND idem_key = ?
 
 -- name: names
 -- Tapes that hold something or have an open branch.
@@ -27,6 +27,12 @@ WHERE n.tenant = '' AND n.listed AND (t.low_water > 0
     OR EXISTS (SELECT 1 FROM entries WHERE eid BETWEEN t.tape_no << 32 AND t.tape_no << 32 | 4294967295)
     OR EXISTS (SELECT 1 FROM tape_names b WHERE b.root_no = n.root_no AND b.branch_no IS NOT NULL AND b.state = 'open'))
 ORDER BY n.name
+
+-- name: families
+-- Names of tapes that hold something, and of branches.
+SELECT n.name FROM tape_names n JOIN tapes t ON t.tape_no = n.tape_no
+WHERE n.tenant = '' AND (n.branch_no IS NOT NULL OR t.fork_seq > 0 OR t.low_water > 0
+    OR EXISTS (SELECT 1 FROM entries WHERE eid BETWEEN t.tape_no << 32 AND t.tape_no << 32 | 4294967295))
 
 -- name: sidecars
 -- The names between two that show something.
@@ -50,19 +56,22 @@ SELECT eid, mark FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
 -- name: cursor
 SELECT generation, seq FROM cursors WHERE tenant = '' AND name = ? AND consumer = ?
 
+-- name: cursors
+SELECT consumer, generation, seq FROM cursors WHERE tenant = '' AND name = ? ORDER BY consumer
+
 -- name: range
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
 
 -- name: range_newest_first
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid DESC
 
 -- name: kind
 -- An entry that is indexed and missing comes without a kind.
-SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
+SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body, e.enc FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
 WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND (e.eid IS NULL OR e.ts BETWEEN ? AND ?) ORDER BY k.eid
 
 -- name: kind_newest_first
-SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
+SELECT k.eid, e.kind, e.ts, e.digest, e.meta, e.body, e.enc FROM entry_kinds k LEFT JOIN entries e ON e.eid = k.eid
 WHERE k.kind = ? AND k.eid BETWEEN ? AND ? AND (e.eid IS NULL OR e.ts BETWEEN ? AND ?) ORDER BY k.eid DESC
 
 -- name: stray
@@ -71,7 +80,11 @@ SELECT eid FROM entries INDEXED BY entries_stray
 WHERE eid >> 32 = ? AND ts BETWEEN ? AND ? AND ts <> peak AND eid BETWEEN ? AND ?
 
 -- name: entry
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid = ?
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid = ?
+
+-- name: segment
+-- The segment that an archived entry is in.
+SELECT low, high, digest, data FROM segments WHERE low <= ? ORDER BY low DESC LIMIT 1
 
 -- name: peak
 SELECT eid, peak FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid LIMIT 1

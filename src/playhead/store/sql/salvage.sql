@@ -3,6 +3,15 @@
 -- name: insert_entry
 INSERT OR IGNORE INTO entries (eid, peak, mark, kind, ts, uid, idem_key, anchor, digest, meta, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
+-- name: keep_segments
+CREATE TEMP TABLE segments (low INTEGER PRIMARY KEY, high INTEGER, size INTEGER, digest BLOB, data BLOB)
+
+-- name: keep_segment
+INSERT OR IGNORE INTO temp.segments (low, high, size, digest, data) VALUES (?, ?, ?, ?, ?)
+
+-- name: drop_segments
+DROP TABLE temp.segments
+
 -- name: present
 SELECT DISTINCT eid >> 32 FROM entries
 

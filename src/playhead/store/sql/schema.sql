@@ -11,7 +11,7 @@ CREATE TABLE tapes (
     lineage    TEXT    NOT NULL DEFAULT '[]', -- [[tape_no, last id], ...] of what it reads through, oldest first; no entry is copied
     generation INTEGER NOT NULL DEFAULT 0,
     state      INTEGER NOT NULL DEFAULT 0,    -- 0 in use, 3 out of use, 4 out of use and its entries removed
-    low_water  INTEGER NOT NULL DEFAULT 0,    -- entries up to here are in the archive
+    low_water  INTEGER NOT NULL DEFAULT 0,    -- its own entries begin behind it; 0, as those that are archived keep their rows
     indexed    INTEGER NOT NULL DEFAULT 0,    -- its own entries up to here stand in entry_kinds and entry_uids
     key_id     TEXT,
     meta       TEXT    NOT NULL DEFAULT '{}',
@@ -50,7 +50,7 @@ CREATE TABLE entries (
     idem_key TEXT,
     anchor   TEXT,                       -- the anchor's name, where the entry is one
     mark     INTEGER,                    -- on a sidecar: the main tape's head when it was written, generation << 32 | id; it only rises
-    enc      INTEGER NOT NULL DEFAULT 0, -- how the body is written: 0 JSON, 1 compressed, 2 encrypted, 3 redacted
+    enc      INTEGER NOT NULL DEFAULT 0, -- where meta and body are: 0 here, as JSON, 1 in a segment, 2 encrypted, 3 redacted
     digest   BLOB    NOT NULL,           -- 4 bytes of the SHA-256 of kind, 28 of that of ts, meta, body and kind, a line each
     meta     BLOB    NOT NULL,
     body     BLOB    NOT NULL,
@@ -60,6 +60,15 @@ CREATE UNIQUE INDEX entries_key     ON entries (eid >> 32, idem_key) WHERE idem_
 CREATE INDEX        entries_anchor  ON entries (anchor) WHERE anchor IS NOT NULL;
 CREATE INDEX        entries_anchors ON entries (eid) WHERE anchor IS NOT NULL;
 CREATE INDEX        entries_stray   ON entries (eid >> 32, ts, peak) WHERE ts <> peak;
+
+-- What archived entries say, compressed, many together. Their rows stay in entries, with enc = 1 and without meta and body.
+CREATE TABLE segments (
+    low    INTEGER PRIMARY KEY, -- the row ids of the first entry and of the last; none between is missing
+    high   INTEGER NOT NULL,
+    size   INTEGER NOT NULL,    -- how many bytes metas and bodies take
+    digest BLOB    NOT NULL,    -- SHA-256 of data
+    data   BLOB    NOT NULL
+);
 
 -- Indexes of kinds and uids, filled a block of 64 entries at a time: per append a tenth of what an index costs.
 CREATE TABLE entry_kinds (

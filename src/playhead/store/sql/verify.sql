@@ -42,6 +42,14 @@ WHERE e.eid IS NULL OR e.kind IS NOT k.kind OR t.tape_no IS NULL OR k.eid & 4294
 SELECT u.eid FROM entry_uids u LEFT JOIN entries e ON e.eid = u.eid LEFT JOIN tapes t ON t.tape_no = u.eid >> 32
 WHERE e.eid IS NULL OR e.uid IS NOT u.uid OR t.tape_no IS NULL OR u.eid & 4294967295 > t.indexed
 
+-- name: stray_segments
+-- Segments that do not stand for as many archived entries, one behind the other, as they say.
+SELECT s.low, s.high FROM segments s
+WHERE s.low >> 32 <> s.high >> 32
+    OR (SELECT count(*) FROM entries e WHERE e.eid BETWEEN s.low AND s.high AND e.enc = 1) <> s.high - s.low + 1
+    OR EXISTS (SELECT 1 FROM segments other WHERE other.low > s.low AND other.low <= s.high)
+ORDER BY s.low
+
 -- name: cursors
 SELECT name, consumer, generation, seq FROM cursors ORDER BY name, consumer
 

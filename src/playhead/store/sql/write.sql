@@ -59,11 +59,11 @@ INSERT INTO entry_uids (uid, eid) SELECT uid, eid FROM entries WHERE eid BETWEEN
 UPDATE tapes SET indexed = ? WHERE tape_no = ?
 
 -- name: standing
-SELECT eid, kind, ts, digest, meta, body FROM entries WHERE eid >> 32 = ? AND idem_key = ?
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid >> 32 = ? AND idem_key = ?
 
 -- name: standing_in_lineage
 -- In what a branch reads through, up to the last entry of each that it shows.
-SELECT e.eid, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT e.eid, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
 FROM json_each(?) l CROSS JOIN entries e
 WHERE e.eid >> 32 = json_extract(l.value, '$[0]') AND e.idem_key = ? AND e.eid & 4294967295 <= json_extract(l.value, '$[1]')
 LIMIT 1
@@ -89,6 +89,27 @@ DELETE FROM entry_uids WHERE (uid, eid) IN (SELECT uid, eid FROM entries WHERE e
 
 -- name: purge_entries
 DELETE FROM entries WHERE eid BETWEEN ? AND ?
+
+-- name: last_segment
+SELECT low, high, size, length(data) FROM segments WHERE low BETWEEN ? AND ? ORDER BY low DESC LIMIT 1
+
+-- name: to_archive
+SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid
+
+-- name: insert_segment
+INSERT OR REPLACE INTO segments (low, high, size, digest, data) VALUES (?, ?, ?, ?, ?)
+
+-- name: empty_entries
+UPDATE entries SET enc = 1, meta = x'', body = x'' WHERE eid BETWEEN ? AND ?
+
+-- name: purge_segments
+DELETE FROM segments WHERE low BETWEEN ? AND ?
+
+-- name: compact
+VACUUM
+
+-- name: checkpoint_all
+PRAGMA wal_checkpoint(TRUNCATE)
 
 -- name: forget_tape
 UPDATE tapes SET state = 4, parent_no = NULL, lineage = '[]' WHERE tape_no = ?

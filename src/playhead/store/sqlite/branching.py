@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.damage import missing
 from playhead.store.family import SIDECAR, kin_of
 from playhead.store.lineage import cut
@@ -29,7 +29,9 @@ def fork(tails: Tails, change: Fork, *, at: datetime) -> None:
     if tails.tail(change.tape) is not None:
         raise NameTaken(change.tape)
     head = Head(parent.generation if parent else 0, last)
-    beside = [_forked(change, name, tail, _end(tails, change, name, tail, head), at) for name, tail in _sidecars(tails, change.parent)]
+    sidecars = _sidecars(tails, change.parent)
+    check_cuts(change, (str(kin_of(name).sidecar) for name, _ in sidecars))
+    beside = [_forked(change, name, tail, end, at) for name, tail in sidecars if (end := _end(tails, change, name, tail, head)) is not None]
     main = _forked(change, change.parent, parent or tails.begin(change.parent), last, at)
     for branch in (main, *beside):
         tails.branch_off(branch)
@@ -99,8 +101,10 @@ def _forked(change: Fork, parent: str, tail: Tail, end: int, at: datetime) -> Br
     return Branching(record, tail.root_no, json.dumps(lineage, separators=(",", ":")), lineage[-1][0] if lineage else None, microseconds(at))
 
 
-def _end(tails: Tails, change: Fork, name: str, tail: Tail, head: Head) -> int:
-    """Return the last id of a sidecar that a branch takes with it."""
+def _end(tails: Tails, change: Fork, name: str, tail: Tail, head: Head) -> int | None:
+    """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
+    if change.cuts is not None:
+        return cut_point(change, str(kin_of(name).sidecar), end=tail.seq)
     return tail.seq if change.at is None else _marked_up_to(tails, name, tail, head)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from playhead.store.blobs import names_in
 from playhead.store.row import LAST_SEQ, SEQ_BITS, damage_of, eid, is_sealed
+from playhead.store.sqlite.archived import filled
 from playhead.store.statements import statements
 
 BEGINNING = -(1 << 63)
@@ -37,7 +38,7 @@ def marked(connection: sqlite3.Connection, *, behind: int) -> Part:
     """Look through the next rows behind a place, whoever reads them, also those that wait to be removed. Raises StoreDamaged at one that is not as it was written."""
     digests: set[str] = set()
     rows, size = 0, 0
-    for row in connection.execute(statements("blobs")["entries"], (behind,)):
+    for row in filled(connection, connection.execute(statements("blobs")["entries"], (behind,))):
         if not is_sealed(row):
             raise damage_of(row, tape=_name(connection, row[0] >> SEQ_BITS))
         digests |= names_in(row[4]) | names_in(row[5])

@@ -13,6 +13,7 @@ from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.row import SEQ_BITS, RawRow, cell, entry_of, uid_cell
 from playhead.store.scan import holding
+from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.rows import number_of_kind, row_at, rows
 from playhead.store.sqlite.segments import Segment, Shown, shown
 from playhead.store.sqlite.windows import ids_of
@@ -92,7 +93,7 @@ def _places_in(connection: sqlite3.Connection, segment: Segment, uids: set[str])
 
 def _keyed(connection: sqlite3.Connection, whole: Shown, key: str) -> RawRow | None:
     for segment in reversed(whole.segments):
-        found: RawRow | None = connection.execute(statements("read")["keyed_entry"], (segment.low >> SEQ_BITS, cell(key))).fetchone()
+        found = connection.execute(statements("read")["keyed_entry"], (segment.low >> SEQ_BITS, cell(key))).fetchone()
         if found is not None and found[0] <= segment.high:
-            return found
+            return next(filled(connection, (found,)))
     return None

@@ -21,6 +21,11 @@ def names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute(statements("read")["names"])]
 
 
+def families(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of the tapes of which anything is there, sorted; branches and sidecars are left out."""
+    return sorted({kin_of(name).root for (name,) in connection.execute(statements("read")["families"])})
+
+
 def branch(connection: sqlite3.Connection, name: str) -> BranchRecord | None:
     """Return what is known of a branch, or of a sidecar that was forked with one."""
     found = connection.execute(statements("read")["branch"], (name,)).fetchone()
@@ -38,8 +43,8 @@ def sidecars(connection: sqlite3.Connection, tape: str) -> list[str]:
     return sorted(kin.sidecar for (name,) in found if (kin := kin_of(name)).main == tape and kin.sidecar is not None)
 
 
-def marks(connection: sqlite3.Connection, tape: str, *, after: int) -> list[Head]:
-    """Return for each entry of a sidecar behind an id where its main tape ended when it was written.
+def marks(connection: sqlite3.Connection, tape: str, *, after: int, limit: int | None) -> list[Head]:
+    """Return for each entry of a sidecar behind an id, of all or the first few, where its main tape ended when it was written.
 
     Raises InvalidInput where the tape is no sidecar, StoreDamaged where an entry is missing, BranchNotFound.
     """
@@ -48,7 +53,7 @@ def marks(connection: sqlite3.Connection, tape: str, *, after: int) -> list[Head
         raise InvalidInput(f"Only the entries of sidecars are marked, and '{tape}' is none.")
     if whole is None:
         return []
-    pieces = whole.pieces(range(max(after, 0) + 1, whole.last_id + 1))
+    pieces = whole.pieces(range(max(after, 0) + 1, whole.last_id + 1)[:limit])
     return [mark for piece in pieces for mark in _marks(connection, piece, tape)]
 
 
@@ -59,6 +64,12 @@ def cursor(connection: sqlite3.Connection, tape: str, consumer: str) -> Head:
         shown(connection, tape)
         return EMPTY
     return Head(*found)
+
+
+def cursors(connection: sqlite3.Connection, tape: str) -> dict[str, Head]:
+    """Return how far each consumer has read a tape. Raises BranchNotFound."""
+    shown(connection, tape)
+    return {consumer: Head(generation, id) for consumer, generation, id in connection.execute(statements("read")["cursors"], (tape,))}
 
 
 def between(prefix: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from playhead.store.damage import missing
 from playhead.store.gaps import gap, gapless
 from playhead.store.query import TapeQuery
 from playhead.store.row import BLOCK, LAST_SEQ, RawRow, cell, microseconds, of_kinds, within_dates
+from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.segments import Segment
 from playhead.store.statements import statements
 
@@ -37,10 +38,10 @@ def rows(connection: sqlite3.Connection, piece: Segment, query: TapeQuery) -> It
 
 def row_at(connection: sqlite3.Connection, place: int, tape: str) -> RawRow:
     """Return the row that an index says stands at a place. Raises StoreDamaged where none does."""
-    found: RawRow | None = connection.execute(statements("read")["entry"], (place,)).fetchone()
+    found = connection.execute(statements("read")["entry"], (place,)).fetchone()
     if found is None:
         raise missing(tape, place & LAST_SEQ, place & LAST_SEQ)
-    return found
+    return next(filled(connection, (found,)))
 
 
 def number_of_kind(connection: sqlite3.Connection, piece: Segment, kind: str, *, tape: str) -> int:
@@ -81,7 +82,7 @@ def _by_kind(connection: sqlite3.Connection, piece: Segment, query: TapeQuery, *
     if piece.low > piece.high:
         return iter(())
     sql = statements("read")["kind_newest_first" if query.descending else "kind"]
-    return merge(*(connection.execute(sql, (kind, piece.low, piece.high, *dates)) for kind in _kinds(query)), key=_by_place, reverse=query.descending)
+    return merge(*(filled(connection, connection.execute(sql, (kind, piece.low, piece.high, *dates))) for kind in _kinds(query)), key=_by_place, reverse=query.descending)
 
 
 def _looked_through(connection: sqlite3.Connection, piece: Segment, query: TapeQuery, *, dates: Dates) -> Iterator[RawRow]:
@@ -89,7 +90,7 @@ def _looked_through(connection: sqlite3.Connection, piece: Segment, query: TapeQ
     if piece.low > piece.high:
         return iter(())
     order = "range_newest_first" if query.descending else "range"
-    found: Iterable[RawRow] = connection.execute(statements("read")[order], (piece.low, piece.high))
+    found: Iterable[RawRow] = filled(connection, connection.execute(statements("read")[order], (piece.low, piece.high)))
     found = gapless(found, range(piece.high, piece.low - 1, -1) if query.descending else range(piece.low, piece.high + 1), query.tape)
     if dates != _ALWAYS:
         found = within_dates(found, *dates, tape=query.tape)

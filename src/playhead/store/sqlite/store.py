@@ -27,13 +27,16 @@ from playhead.store.connection import Durability, Network, Place, SearchBy
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.names import checked_name
+from playhead.store.packing import MOST_BYTES
 from playhead.store.parting import INLINE, checked_limit
 from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
+from playhead.store.retention import ArchiveReport
 from playhead.store.sqlite import blobs, marking, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
+from playhead.store.sqlite.archived import archive
 from playhead.store.sqlite.branching import collect
 from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
@@ -42,7 +45,7 @@ from playhead.store.sqlite.searching import PATIENCE, Behind, Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.writer import Writer
 from playhead.store.turns import Turns
-from playhead.store.work import Act, Work, appended, changed
+from playhead.store.work import Act, Apart, Work, appended, changed
 
 Result = TypeVar("Result")
 
@@ -128,6 +131,10 @@ class SQLiteTapeStore:
         """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         return await self._read(records.names)
 
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        return await self._read(records.families)
+
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
         checked_name(query.tape)
@@ -175,9 +182,9 @@ class SQLiteTapeStore:
         """Return the names under which sidecars of a tape or branch keep something, sorted."""
         return await self._read(partial(records.sidecars, tape=checked_name(tape)))
 
-    async def marks(self, tape: str, *, after: int = 0) -> list[Head]:
-        """Return for each entry of a sidecar behind the id `after` where its main tape ended when it was written."""
-        return await self._read(partial(records.marks, tape=checked_name(tape), after=after))
+    async def marks(self, tape: str, *, after: int = 0, limit: int | None = None) -> list[Head]:
+        """Return for each entry of a sidecar behind the id `after`, of at most `limit` of them, where its main tape ended when it was written."""
+        return await self._read(partial(records.marks, tape=checked_name(tape), after=after, limit=limit))
 
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
@@ -198,6 +205,10 @@ class SQLiteTapeStore:
     async def cursor(self, tape: str, consumer: str) -> Head:
         """Return how far a consumer has read a tape; EMPTY where it never did."""
         return await self._read(partial(records.cursor, tape=checked_name(tape), consumer=consumer))
+
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        return await self._read(partial(records.cursors, tape=checked_name(tape)))
 
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""
@@ -264,6 +275,24 @@ class SQLiteTapeStore:
         """Remove blobs in one transaction, each only if it was neither put nor named by an append since an instant; return those that were removed."""
         return await self._act(partial(blobs.drop, digests=tuple(digests), idle_since=idle_since))
 
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress those entries up to an id that the tape itself keeps in this generation; their rows stay, what they say goes to segments.
+
+        Each segment is written, read back and taken out of its rows in one transaction, so others write between them. Raises StoreDamaged, BranchNotFound.
+        """
+        checked_name(tape)
+        report = ArchiveReport(tape=tape)
+        while True:
+            moved = await self._act(partial(archive, tape=tape, upto=upto), size=3 * MOST_BYTES)
+            report = replace(report, upto=moved.upto, entries=report.entries + moved.entries, before=report.before + moved.before, after=report.after + moved.after)
+            if not moved.entries:
+                return report
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the disk: the file is written anew, which takes as much room again meanwhile; others who write wait."""
+        self._check_writable()
+        await self._writing.run(Apart(("compact", "checkpoint_all")))
+
     async def aclose(self) -> None:
         """Finish what waits and let go of the file; closing twice is fine."""
         self._closed = True
@@ -276,11 +305,11 @@ class SQLiteTapeStore:
         (written,) = await self._writing.run(work)
         return written
 
-    async def _act(self, do: Callable[[Tails], Result], *, fleeting: bool = False) -> Result:
+    async def _act(self, do: Callable[[Tails], Result], *, fleeting: bool = False, size: int = 0) -> Result:
         """Have something done by the writer, which then has the clock of the task that asks for it."""
         self._check_writable()
         context = copy_context()
-        done: Result = await self._writing.run(Act(lambda tails: context.run(do, tails), fleeting))
+        done: Result = await self._writing.run(Act(lambda tails: context.run(do, tails), fleeting, size))
         return done
 
     async def _read(self, question: Callable[[sqlite3.Connection], Result]) -> Result:

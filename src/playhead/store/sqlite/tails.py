@@ -167,6 +167,7 @@ class Tails:
         if numbers := of_tape(self.execute, found[0])[:1]:
             forget(self.execute, numbers)
         elif edge is None:
+            self.execute(self._sql["purge_segments"], (low, high))
             self.execute(self._sql["forget_tape"], found)
         else:
             for name in ("purge_kinds", "purge_uids", "purge_entries"):

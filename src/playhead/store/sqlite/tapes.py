@@ -17,6 +17,7 @@ from playhead.store.parting import is_parted
 from playhead.store.replay import Replay, replay
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
 from playhead.store.sqlite import blobs
+from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.branching import close, fork
 from playhead.store.sqlite.tails import Tail, Tails, expect
 from playhead.store.statements import statements
@@ -194,8 +195,9 @@ class Tapes:
             found = self._execute(self._sql["standing_in_lineage"], (tail.lineage, cell(key))).fetchone()
         if not found:
             return None
-        entry = entry_of(found, tape=tape, load=lambda digest: self._load(digest=digest))
-        return entry.copy() if is_parted(found[5]) else entry  # its blob may not be committed yet: only this connection sees it
+        row = next(filled(self.tails, (found,)))
+        entry = entry_of(row, tape=tape, load=lambda digest: self._load(digest=digest))
+        return entry.copy() if is_parted(row[5]) else entry  # its blob may not be committed yet: only this connection sees it
 
 
 def _was_never_written(tail: Tail) -> bool:

@@ -20,7 +20,7 @@ from playhead.store.presence import OpenFile, Presence
 from playhead.store.sqlite.indexing import CatchUp, Indexing
 from playhead.store.sqlite.tapes import Tapes
 from playhead.store.statements import statements
-from playhead.store.work import Act, Work, Writing, prepared
+from playhead.store.work import Act, Apart, Work, Writing, prepared
 
 GROUP = 512
 """How many jobs one transaction takes at most."""
@@ -73,6 +73,10 @@ class Writer:
         """Do all jobs that somebody still waits for in one transaction, or each in its own where one of them failed."""
         if not jobs:
             return
+        if len(jobs) > 1 and any(isinstance(job.work, Apart) for job in jobs):
+            for job in jobs:
+                self._do([job])
+            return
         try:
             self._health.check()
             if self._connection is None:
@@ -110,7 +114,10 @@ class Writer:
         try:
             if fleeting:
                 self._execute(statements("connection")["sync_process"])
-            if len(jobs) > 1 or not self._alone(jobs[0]):
+            if isinstance(apart := jobs[0].work, Apart):
+                for name in apart.statements:
+                    self._execute(self._sql[name]).fetchall()
+            elif len(jobs) > 1 or not self._alone(jobs[0]):
                 self._together(jobs)
         except Exception as exc:  # noqa: BLE001 - whatever it is, it must be undone
             self._undo()
@@ -271,6 +278,8 @@ def _prepared(job: Job, *, limit: int | None) -> bool:
 
 
 def _size(work: object) -> int:
-    """Return how many bytes the bodies have that a job writes, and the blobs beside them."""
+    """Return how many bytes a job writes: those of its bodies and of the blobs beside them, or as many as it says."""
+    if isinstance(work, Act):
+        return work.size
     steps = [step for step in work.steps if isinstance(step, Writing)] if isinstance(work, Work) else []
     return sum(len(row.body) for step in steps for row in step.rows) + sum(piece.blob.size for step in steps for pieces in step.pieces.values() for piece in pieces)

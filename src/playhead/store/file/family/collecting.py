@@ -12,7 +12,7 @@ from playhead.store.file.family.family import Branch, Family
 from playhead.store.file.family.household import Household
 from playhead.store.file.family.ledger import Ledger, name_in_family
 from playhead.store.file.family.redo import change
-from playhead.store.file.family.steps import Step
+from playhead.store.file.family.steps import Step, dropping
 from playhead.store.file.members import HIDDEN, family_directory, generation_kept, kept_stem
 from playhead.store.file.names import SUFFIX
 
@@ -50,8 +50,10 @@ def _drop(branch: Branch, remaining: list[Branch]) -> bool:
 def _removal(family: Family, label: str) -> Iterator[Step]:
     directory = family_directory(family.stem)
     for name, _ in family.files_of(label):
-        yield "forget", f"{directory}/{name.removesuffix(SUFFIX)}"
+        stem = f"{directory}/{name.removesuffix(SUFFIX)}"
+        yield "forget", stem
         yield "remove", f"{directory}/{name}"
+        yield from dropping(family.place, stem)
 
 
 def _unshown(family: Family, remaining: list[Branch]) -> Iterator[Step]:
@@ -63,6 +65,7 @@ def _unshown(family: Family, remaining: list[Branch]) -> Iterator[Step]:
         if generation_kept(name) is not None and stem not in needed:
             yield "forget", stem
             yield "remove", f"{directory}/{name}"
+            yield from dropping(family.place, stem)
 
 
 def _forgetting(ledger: Ledger, names: set[str]) -> Iterator[Step]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import NameTaken
-from playhead.store.change import OPEN, Fork, fork_names, fork_point
+from playhead.store.change import OPEN, Fork, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.family import Kin
 from playhead.store.file.family.elders import Elders
 from playhead.store.file.family.family import Family
@@ -32,7 +32,7 @@ def fork(revision: Revision, work: Intake, change: Fork) -> None:
     if kin in revision.sheets or not _is_free(revision.household.family, label):
         raise NameTaken(change.tape)
     _name_family(revision)
-    cuts = forking.cuts(parent, None if change.at is None else Head(head.generation, at))
+    cuts = forking.cuts(change, parent, None if change.at is None else Head(head.generation, at))
     header = Header(
         kin=kin,
         date=work.date,
@@ -89,15 +89,13 @@ class Forking:
                 return Origin(parent=kin.branch, base=base, source=kin.branch, place=recording.up_to(base.id).tail.end)
         return self._inherited(kin, base, before)
 
-    def cuts(self, parent: Kin, limit: Head | None) -> dict[str, Head]:
-        """Return where each sidecar of a tape is cut: where it ends, or behind what was written when the tape ended at a limit."""
-        found: dict[str, Head] = {}
-        for name in sorted(self._sidecars(parent)):
-            kin = parent._replace(sidecar=name)
-            head = self._revision.head(kin)
-            if head.id:
-                found[name] = head if limit is None else Head(head.generation, self._marked_up_to(kin, limit))
-        return found
+    def cuts(self, change: Fork, parent: Kin, limit: Head | None) -> dict[str, Head]:
+        """Return where each sidecar of a tape is cut: where the change says, where it ends, or behind what was written when the tape ended at a limit."""
+        heads = {name: head for name in sorted(self._sidecars(parent)) if (head := self._revision.head(parent._replace(sidecar=name))).id}
+        check_cuts(change, heads)
+        if change.cuts is not None:
+            return {name: head._replace(id=cut) for name, head in heads.items() if (cut := cut_point(change, name, end=head.id)) is not None}
+        return {name: head if limit is None else head._replace(id=self._marked_up_to(parent._replace(sidecar=name), limit)) for name, head in heads.items()}
 
     def standing(self, kin: Kin, header: Header) -> Standing:
         """Return what tells which entry that a branch shows of its parent has a key."""

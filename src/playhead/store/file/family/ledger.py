@@ -119,6 +119,10 @@ class Cursors:
         found = self.ledger.read().get(name_in_family(kin), {}).get(consumer)
         return EMPTY if found is None else Head(*found)
 
+    def of(self, kin: Kin) -> dict[str, Head]:
+        """Return how far each consumer has read a tape."""
+        return {consumer: Head(*head) for consumer, head in sorted(self.ledger.read().get(name_in_family(kin), {}).items())}
+
     def move(self, kin: Kin, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""
         known = self.ledger.read()

@@ -16,7 +16,7 @@ from playhead.store.file.family.household import Household
 from playhead.store.file.family.intake import Intake
 from playhead.store.file.family.redo import change, discard_drafts, write_draft
 from playhead.store.file.family.revision import Revision
-from playhead.store.file.family.steps import Step
+from playhead.store.file.family.steps import Step, dropping
 from playhead.store.file.members import branch_stem, kept_stem
 from playhead.store.file.names import SUFFIX
 from playhead.store.file.record.sheet import Sheet
@@ -120,6 +120,8 @@ def _steps(household: Household, sheet: Sheet, shown: set[tuple[Kin, int]]) -> I
     if sheet.pasts:
         yield "replace", write_draft(household.place, root, sheet.file()), stem
         yield "forget", stem
+        if not sheet.is_new and (sheet.kin._replace(root=""), sheet.pasts[0].head.generation) not in shown:
+            yield from dropping(household.place, sheet.stem)
     else:
         yield "append", stem, tail.end, _text([*sheet.draft.lines()[0], *sheet.end()])
 

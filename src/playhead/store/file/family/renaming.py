@@ -13,7 +13,7 @@ from playhead.store.file.family.household import Household
 from playhead.store.file.family.ledger import CURSORS, LEASES, Ledger, name_in_family
 from playhead.store.file.family.redo import change, discard_drafts, write_draft
 from playhead.store.file.family.rewriting import rewritten
-from playhead.store.file.family.steps import Step
+from playhead.store.file.family.steps import Step, dropping
 from playhead.store.file.members import HIDDEN, family_directory, generation_kept, member_in
 from playhead.store.file.names import SUFFIX, is_cut, label_stem
 from playhead.store.file.place import Place
@@ -72,6 +72,7 @@ def _moves(before: Family, after: Family) -> Iterator[Step]:
     elif header is not None or is_cut(before.stem):
         yield "replace", write_draft(place, before.stem, rewritten(place, before.stem, header)), after.stem
         yield "remove", f"{before.stem}{SUFFIX}"
+        yield from dropping(place, before.stem)
     else:
         yield "rename", f"{before.stem}{SUFFIX}", f"{after.stem}{SUFFIX}"
     yield "forget", before.stem
@@ -114,6 +115,7 @@ def _relabelled(family: Family, name: str, directory: str, old: str, new: str) -
         if target != f"{directory}/{name}":
             yield "remove", f"{directory}/{name}"
         yield "forget", stem
+        yield from dropping(family.place, stem)
     elif target != f"{directory}/{name}":
         yield "rename", f"{directory}/{name}", target
         yield "forget", stem

@@ -21,6 +21,7 @@ Step = tuple[str | int, ...]
     ("remove", PATH)                  remove a file
     ("write", PATH, TEXT)             write a small file as a whole
     ("forget", STEM)                  remove the tape's index
+    ("drop", NAME)                    remove the archived chunks of a file that is gone
     ("with", STEM)                    another family takes part in the change
 """
 
@@ -56,6 +57,8 @@ def make(place: Place, step: Sequence[Any]) -> None:
             place.disk.rename(f"{place.below(path)}{PART}", place.below(path))
         case "forget", str(tape):
             forget(place, tape)
+        case "drop", str(segments):
+            drop(place, segments)
         case "with", str():
             return
         case _:
@@ -84,6 +87,19 @@ def forget(place: Place, stem: str) -> None:
 def forget_words(place: Place, stem: str) -> None:
     """Remove the volumes of a tape's terms."""
     _empty(place.disk, place.words(stem))
+
+
+def drop(place: Place, segments: str) -> None:
+    """Remove the archived chunks of a file that is gone, as far as that can be done."""
+    directory = place.disk.directory(segments)
+    discard(place.disk, *(f"{directory}/{name}" for name in place.disk.names(directory)))
+    place.disk.remove_directory(directory)
+
+
+def dropping(place: Place, stem: str) -> list[Step]:
+    """Return the step that removes what is archived of a file that goes, none where nothing is."""
+    segments = place.disk.segments_at(place.path(stem))
+    return [] if segments is None else [("drop", segments)]
 
 
 def discard(disk: Disk, *paths: str) -> None:

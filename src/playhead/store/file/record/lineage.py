@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.file.family.family import Family
@@ -34,6 +35,11 @@ class Lineage:
     def tail(self) -> Tail:
         """Where the tape ends."""
         return self._newest.recording.tail
+
+    @property
+    def newest(self) -> Recording:
+        """Its newest file."""
+        return self._newest.recording
 
     @property
     def path(self) -> str:
@@ -70,9 +76,9 @@ class Lineage:
             found |= {name: entry for name, entry in its.items() if entry.id <= stretch.recording.tail.id}
         return {name: found[name] for name in (*uids, *keys) if name in found}
 
-    def marks(self, after: int) -> list[Head]:
-        """Return the marks of the entries of a sidecar behind an id."""
-        return [_mark_of(line) for _, line in self.forwards(max(after, 0) + 1, self.tail.id)] if after < self.tail.id else []
+    def marks(self, after: int, limit: int | None) -> list[Head]:
+        """Return the marks of the entries of a sidecar behind an id, of all or the first few."""
+        return [_mark_of(line) for _, line in islice(self.forwards(max(after, 0) + 1, self.tail.id), limit)] if after < self.tail.id else []
 
     def marked_up_to(self, head: Head) -> int:
         """Return the id of the last entry of a sidecar that was written when its main tape ended at `head` or before; marks rise."""

@@ -72,9 +72,13 @@ class LineCheck:
         facts.generation = frame.generation
         self._check_older(frame)
         stop = self._file.size if tail is None else tail.end
-        for offset, raw in self._file.forwards(frame.older, stop):
-            self._check(offset, raw, frame)
-        self._close_batch(stop)
+        try:
+            for offset, raw in self._file.forwards(frame.older, stop):
+                self._check(offset, raw, frame)
+            self._close_batch(stop)
+        except StoreDamaged as damage:  # an archived part of it, without which nobody knows where the next line begins
+            self.facts.is_damaged = True
+            self._flaws.add(damage.message, where=self._file.path, severity="damage", tape=self._tape)
         if tail is None:
             facts.is_damaged = True
         else:

@@ -15,6 +15,7 @@ from playhead.entry.entry import EVENT, format_date
 from playhead.errors import FileMissing, InvalidInput
 from playhead.store.change import OPEN
 from playhead.store.failures import typed
+from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.guard import Guard
 from playhead.store.file.family.redo import change, discard_drafts, write_draft
@@ -82,7 +83,7 @@ def salvage(path: str | os.PathLike[str]) -> SalvageReport:
 
 def place_to_salvage(directory: str) -> Place:
     """Return a directory of tapes as it is salvaged: with all that is written flushed."""
-    return Place(directory=directory, durability="disk", timeout=_TIMEOUT, disk=Disk(), findings=Findings(None), health=Health(), codec=None)
+    return Place(directory=directory, durability="disk", timeout=_TIMEOUT, disk=ArchivedDisk(Disk(), directory, lenient=True), findings=Findings(None), health=Health(), codec=None)
 
 
 def salvage_file(place: Place, root: str, stem: str, *, tape: str | None = None, least: Head = EMPTY) -> SalvageReport:

@@ -11,6 +11,7 @@ from playhead.errors import FileMissing, InvalidInput, StoreError
 from playhead.store.failures import typed
 from playhead.store.family import Kin, kin_of
 from playhead.store.file import blobs
+from playhead.store.file.family.archiving import unwanted
 from playhead.store.file.family.ledger import CURSORS, LEASES, Ledger
 from playhead.store.file.members import FAMILY, HIDDEN, MemberFile, family_directory, generation_kept, is_member, member_in
 from playhead.store.file.names import SUFFIX, is_cut, stem_of, tape_of
@@ -32,6 +33,7 @@ MOST_OPEN = 200
 """How many files of a family are opened at once; where there are more, nobody writes until all are proved."""
 
 _LEFT_OVER = (".draft", ".part")
+_EVER = 1 << 63
 
 
 class _Found(NamedTuple):
@@ -57,6 +59,8 @@ def verify(place: Place) -> VerifyReport:
             tapes += its_tapes
             entries += its_entries
         _check_leftovers(place, flaws)
+        for name in unwanted(place, before=_EVER):
+            flaws.add("archived chunks of no file", where=place.disk.directory(name), severity="remnant")
         blobs.check(place, flaws)
     except OSError as exc:
         raise typed(exc, path=place.directory) from exc

@@ -10,17 +10,20 @@ from typing import Any
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
+from playhead.errors import StoreDamaged
 from playhead.store.flaws import Flaws
+from playhead.store.packing import Said
 from playhead.store.parting import apart, is_parted
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import LAST_SEQ, cell, eid, is_sealed, text, uid_cell
+from playhead.store.sqlite.archived import IN_SEGMENT, Segments
 from playhead.store.sqlite.tails import LONG_AGO
 from playhead.store.statements import statements
 
 Full = tuple[Any, ...]
 """A row of `entries` with all that is proved: eid, kind, ts, digest, meta, body, peak, uid, idem_key, anchor, mark, enc, search."""
 
-_SEALED = 6
+_SEALED, _ENC = 6, 11
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +94,18 @@ class EntryCheck:
 
 def rows(connection: sqlite3.Connection, tape_no: int) -> Iterator[Full]:
     """Yield the rows of a tape number. Raises sqlite3.Error where they cannot be read on."""
-    yield from connection.execute(statements("verify")["rows"], (eid(tape_no, 0), eid(tape_no, LAST_SEQ)))
+    segments = Segments(connection)
+    for row in connection.execute(statements("verify")["rows"], (eid(tape_no, 0), eid(tape_no, LAST_SEQ))):
+        said = _said(segments, row[0]) if row[_ENC] == IN_SEGMENT and not (row[4] or row[5]) else None
+        yield row if said is None else (*row[:4], *said, *row[6:])
+
+
+def _said(segments: Segments, place: int) -> Said | None:
+    """Return what an archived entry says, None where its segment does not tell; then it is no more as it was written."""
+    try:
+        return segments.said(place)
+    except StoreDamaged:
+        return None
 
 
 def _column_faults(row: Full) -> Iterator[str]:
@@ -110,7 +124,7 @@ def _column_faults(row: Full) -> Iterator[str]:
         yield f"it is filed under another idempotency key than its own, {wanted_key!r}"
     if anchor != _anchor(kind, payload):
         yield "it is filed under another anchor's name than its own" if text(kind) == ANCHOR else "it is filed as an anchor and is none"
-    if enc != 0:
+    if enc not in (0, IN_SEGMENT):
         yield f"its body is written in a way ({enc!r}) that this version does not know"
     if search is not None:
         yield "it has a text to search for, which this version never keeps"

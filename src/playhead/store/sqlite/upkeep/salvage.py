@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
-from playhead.errors import FileMissing, StoreError, StoreUnavailable
+from playhead.errors import FileMissing, StoreDamaged, StoreError, StoreUnavailable
 from playhead.store.connection import Place, migrate
 from playhead.store.drafts import discard_database, draft_of, take_name
 from playhead.store.failures import typed
@@ -19,6 +20,7 @@ from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import SEQ_BITS, cell, is_sealed, text, uid_cell
 from playhead.store.sqlite import blobs
+from playhead.store.sqlite.archived import IN_SEGMENT, Segments
 from playhead.store.sqlite.upkeep.catalogue import REMOVED
 from playhead.store.sqlite.upkeep.pages import Pages, Record
 from playhead.store.sqlite.upkeep.remains import Remains, remains
@@ -26,7 +28,7 @@ from playhead.store.sqlite.upkeep.restored import Restored
 from playhead.store.sqlite.upkeep.verify import verify
 from playhead.store.statements import statements
 
-_ENTRY, _DIGEST = 13, 32
+_ENTRY, _SEGMENT, _DIGEST = 13, 5, 32
 _LEAST_ROW = 100
 """How few bytes an entry takes at least: more entries than fit the file cannot have been lost."""
 
@@ -73,6 +75,7 @@ def _rescued(path: str, draft: Path) -> tuple[int, tuple[Loss, ...]]:
         present = {number for (number,) in connection.execute(statements("salvage")["present"])}
         found = remains(path, pages.records(), present)
         _leave_out(connection, found, present)
+        connection.execute(statements("salvage")["drop_segments"])
         restored = Restored(connection, found, most=pages.count * pages.size // _LEAST_ROW, altered=altered)
         lost = restored.fill()
         restored.keep_records()
@@ -89,15 +92,39 @@ def _copy_entries(connection: sqlite3.Connection, pages: Pages) -> set[int]:
     """Copy every entry that is as it was written; return the places of those that are not."""
     altered: set[int] = set()
     insert = statements("salvage")["insert_entry"]
+    archived = _archived(connection, pages)
     for record in pages.records():
         if not _is_entry(record):
             continue
-        values = _row(record)
+        values = _row(_with_said(record, archived))
         if values is None:
             altered.add(record.rowid or 0)
         else:
             connection.execute(insert, values)
     return altered
+
+
+def _archived(connection: sqlite3.Connection, pages: Pages) -> Segments:
+    """Return the segments that can be read; what they say is put back into the rows, and they themselves are left out of the new file."""
+    connection.execute(statements("salvage")["keep_segments"])
+    for rowid, values in pages.records():
+        if rowid is None or len(values) != _SEGMENT or values[0] is not None or type(values[1]) is not int:
+            continue
+        if isinstance(values[3], bytes) and isinstance(values[4], bytes) and sha256(values[4]).digest() == values[3]:
+            connection.execute(statements("salvage")["keep_segment"], (rowid, *values[1:]))
+    return Segments(connection)
+
+
+def _with_said(record: Record, archived: Segments) -> Record:
+    """Return an entry's record with what it says, also where that is archived."""
+    values = record.values
+    if values[8] != IN_SEGMENT or values[10] or values[11]:
+        return record
+    with suppress(StoreDamaged):
+        said = archived.said(record.rowid or 0)
+        if said is not None:
+            return record._replace(values=(*values[:10], *said, *values[12:]))
+    return record
 
 
 def _is_entry(record: Record) -> bool:

@@ -12,7 +12,7 @@ from playhead.errors import FileMissing, StoreDamaged
 from playhead.store.connection import Place, migrate
 from playhead.store.failures import typed
 from playhead.store.family import kin_of
-from playhead.store.flaws import Flaws, VerifyReport
+from playhead.store.flaws import Flaws, Severity, VerifyReport
 from playhead.store.protocol import Head
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, eid
 from playhead.store.sqlite import blobs
@@ -84,6 +84,7 @@ class _Proof:
         entries = sum(self._check_tape(found, row, ends) for number, row in found.numbered.items() if type(number) is int)
         self._check_strangers(found)
         self._check_indexes(found)
+        self._check_segments(found)
         check_volumes(self._connection, found, self._flaws)
         self._check_readers(found, ends)
         blobs.check(self._connection, self._flaws)
@@ -184,6 +185,13 @@ class _Proof:
             for (place,) in self._rows(statement):
                 tape = found.called(place >> SEQ_BITS)
                 self._flaws.entry(f"the index of {what} has it, but no such entry should be in it", tape=tape, id=place & LAST_SEQ, severity="fault")
+
+    def _check_segments(self, found: Catalogue) -> None:
+        """Take note of segments that do not stand for archived entries."""
+        for low, high in self._rows("stray_segments"):
+            tape = found.called(low >> SEQ_BITS)
+            severity: Severity = "remnant" if low >> SEQ_BITS not in found.numbered or found.numbered[low >> SEQ_BITS].state == REMOVED else "fault"
+            self._flaws.tape(f"its segment of the entries {low & LAST_SEQ} to {high & LAST_SEQ} does not stand for so many archived ones", tape=tape, severity=severity)
 
     def _check_readers(self, found: Catalogue, ends: dict[int, int]) -> None:
         """Prove leases and the places of consumers."""

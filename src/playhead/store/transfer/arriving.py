@@ -1,0 +1,119 @@
+"""How a family arrives in a store: compared with what stands there, made under a name of its own, proved, then given its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+from functools import partial
+from hashlib import sha256
+
+from playhead import clock
+from playhead.errors import BlobNotFound, StoreDamaged, TapeDiffers
+from playhead.store.blobs import blobs_of
+from playhead.store.census import cursors_of
+from playhead.store.change import DISCARDED, Close
+from playhead.store.family import Kin, sidecar_name
+from playhead.store.protocol import EMPTY, WholeStore
+from playhead.store.transfer.carrying import Carrying
+from playhead.store.transfer.heard import Heard, referred
+from playhead.store.transfer.lines import digest_of
+from playhead.store.transfer.manifest import Cursor
+from playhead.store.transfer.original import Original, Page
+from playhead.store.transfer.rebuilding import Rebuilding, Source
+from playhead.store.transfer.report import Tally
+
+_DRAFT = re.compile(r"[0-9a-f]{16}\.part")
+
+
+async def stands(store: WholeStore, name: str, source: Source, *, digest: Callable[[], Awaitable[str]], tally: Tally) -> bool:
+    """Return whether a family stands in a store, entry for entry. Raises TapeDiffers where another one of that name does."""
+    there = await Original.of(store, name)
+    if there.outline.is_empty:
+        return False
+    if there.outline.lines() != source.outline.lines() or await digest_of(Heard(there, partial(_count, tally))) != await digest():
+        raise TapeDiffers(name)
+    return True
+
+
+async def arrive(store: WholeStore, name: str, source: Source, *, digest: Callable[[], Awaitable[str]], blobs: Carrying | None, tally: Tally) -> None:
+    """Make a family in a store, which has none of that name: it appears whole or not at all. Where that is broken off, it goes on the next time.
+
+    Raises Conflict where another one is making it, StoreDamaged where what was written is not read back.
+    """
+    draft = f"{name}.{sha256(b''.join(source.outline.lines())).hexdigest()[:16]}.part"
+    async with store.lock(f"{name}.part"):
+        await _remove_others(store, name, draft)
+        putting = _Putting(store, blobs, tally)
+        await Rebuilding(store, draft, Heard(source, partial(_count, tally)), take=putting.take).run()
+        expected = await digest()
+        found = await digest_of(Heard(await Original.of(store, draft), partial(_count, tally)))
+        if found != expected:
+            await remove(store, draft)
+            raise StoreDamaged(f"What was written of tape '{name}' is not what was read back, so it was removed again; verify the store, then try once more.", tape=name)
+        await store.rename(draft, name)
+    tally.moved.append(name)
+    tally.entries += source.outline.entries
+
+
+async def cursors(store: WholeStore, root: str, source: Source) -> tuple[Cursor, ...]:
+    """Return how far consumers have read the tapes of a family."""
+    found = []
+    for member in source.outline.members:
+        for consumer, head in (await cursors_of(store, member.name(root))).items():
+            found.append(Cursor(label=member.label, sidecar=member.sidecar, consumer=consumer, head=head))
+    return tuple(found)
+
+
+async def settle_cursors(store: WholeStore, root: str, found: Iterable[Cursor]) -> None:
+    """Let consumers go on from where they were, those that have not begun to read yet."""
+    for cursor in found:
+        tape = Kin(root, cursor.label, cursor.sidecar).name
+        if await store.cursor(tape, cursor.consumer) == EMPTY != cursor.head:
+            await store.move_cursor(tape, cursor.consumer, cursor.head)
+
+
+async def remove(store: WholeStore, name: str) -> None:
+    """Remove a family that was begun and is not wanted, as far as a store removes one."""
+    for record in await store.branches(name):
+        if record.is_open:
+            await store.apply([Close(tape=record.name, outcome=DISCARDED)])
+    await store.collect(name, before=clock.now() + timedelta(days=1))
+    for sidecar in await store.sidecars(name):
+        await store.reset(sidecar_name(name, sidecar))
+    await store.reset(name)
+
+
+async def _remove_others(store: WholeStore, name: str, draft: str) -> None:
+    """Remove what earlier tries left that began with another content of the family."""
+    for other in await store.list_tapes():
+        if other != draft and other.startswith(f"{name}.") and _DRAFT.fullmatch(other.removeprefix(f"{name}.")):
+            await remove(store, other)
+
+
+async def _count(tally: Tally, page: Page) -> None:
+    tally.add(len(page))
+
+
+class _Putting:
+    """Puts what entries refer to into a store, before they are written."""
+
+    def __init__(self, store: WholeStore, blobs: Carrying | None, tally: Tally) -> None:
+        self._into = blobs_of(store)
+        self._from = blobs
+        self._tally = tally
+        self._put: set[str] = set()
+
+    async def take(self, page: Page) -> None:
+        """Put what a page refers to, each once; what is kept nowhere is referred to in vain already."""
+        if self._into is None or self._from is None:
+            return
+        for digest in referred(page) - self._put:
+            self._put.add(digest)
+            try:
+                data, mime = await self._from.get(digest)
+            except BlobNotFound:
+                self._tally.missing.add(digest)
+                continue
+            await self._into.put_blob(data, mime=mime)
+            self._tally.blobs += 1

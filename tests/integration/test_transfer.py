@@ -1,0 +1,340 @@
+"""Whole tapes move between stores, with and without files between: nothing is lost, nothing is written twice, nothing half appears."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import anyio
+import pytest
+
+import playhead as ph
+from playhead.errors import PlayheadError, TapeDiffers
+from playhead.store.adapt import adapt
+from playhead.store.change import Append, Change, Fork, Reset
+from playhead.store.family import branch_name, sidecar_name
+from playhead.store.protocol import EMPTY, Head, WholeStore
+from playhead.testing.families import everything
+from playhead.testing.stores import ListStore
+from tests.unit.store.moving import STORES, exported, files_of, furnish, grow, opened
+
+ROOTS = ("support/42", "日本語", "only a sidecar", "Only Squashed")
+
+
+@pytest.mark.parametrize("target", STORES)
+@pytest.mark.parametrize("source", STORES)
+def test_a_copy_from_any_store_to_any_is_the_same_to_the_byte(source: str, target: str, tmp_path: Path):
+    async def run() -> None:
+        async with opened(source, tmp_path / "one") as one, opened(target, tmp_path / "other") as other:
+            await furnish(one)
+            report = await ph.copy_store(one, other)
+            assert (sorted(report.tapes), report.known, report.blobs, report.missing) == (sorted(ROOTS), (), 1, ())
+            assert await exported(other, tmp_path / "b") == await exported(one, tmp_path / "a")
+            for root in ROOTS:
+                assert await everything(other, root) == await everything(one, root)
+            assert await other.cursor("support/42", "mail") == Head(1, 2)
+            again = await ph.copy_store(one, other)
+            assert (again.tapes, sorted(again.known), again.entries, again.blobs) == ((), sorted(ROOTS), 0, 0)
+            assert (await other.head("support/42")).generation == 1
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("form", ["export", "export.tar"])
+@pytest.mark.parametrize("target", STORES)
+def test_an_export_is_imported_into_any_store_and_leaves_it_the_same(target: str, form: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        await ph.export_store(one, tmp_path / form)
+        async with opened(target, tmp_path / "other") as other:
+            report = await ph.import_store(tmp_path / form, other)
+            assert (sorted(report.tapes), report.blobs) == (sorted(ROOTS), 1)
+            assert (await ph.import_store(tmp_path / form, other)).tapes == ()
+            await ph.export_store(other, tmp_path / f"again-{form}")
+        if form == "export":
+            assert files_of(tmp_path / "again-export") == files_of(tmp_path / "export")
+        else:
+            assert (tmp_path / "again-export.tar").read_bytes() == (tmp_path / "export.tar").read_bytes()
+
+    anyio.run(run, backend="trio" if form == "export" else "asyncio")
+
+
+def test_a_store_with_four_methods_is_copied_too(tmp_path: Path):
+    async def run() -> None:
+        one, other = adapt(ListStore()), adapt(ListStore())
+        await one.append_many("t", [ph.TapeEntry.event("n", {"n": n}) for n in range(5)])
+        await one.append_many(sidecar_name("t", "s"), [ph.TapeEntry.event("beside")])
+        await one.apply([Fork(tape=branch_name("t", "b"), parent="t", at=3)])
+        await one.append_many(branch_name("t", "b"), [ph.TapeEntry.event("own")])
+        await ph.copy_store(one, other)
+        assert await everything(other, "t") == await everything(one, "t")
+        assert await exported(other, tmp_path / "b") == await exported(one, tmp_path / "a")
+
+    anyio.run(run)
+
+
+class Breaking:
+    """Hands all on to a store, and fails at a change, counted from 0."""
+
+    def __init__(self, store: WholeStore, *, at: int) -> None:
+        self._store = store
+        self._left = at
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def apply(self, changes: Sequence[Change]) -> object:
+        self._left -= 1
+        if self._left < 0:
+            raise ph.StoreUnavailable("The disk is full.")
+        return await self._store.apply(changes)
+
+
+@pytest.mark.parametrize("target", STORES)
+def test_an_import_that_is_broken_off_shows_nothing_and_goes_on_the_next_time(target: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await grow(one, "t", Random(3), steps=60)
+        wanted = await exported(one, tmp_path / "export")
+        async with opened(target, tmp_path / "other") as other:
+            broken = 0
+            while True:
+                store = Breaking(other, at=2)
+                try:
+                    await ph.import_store(tmp_path / "export", store)  # type: ignore[arg-type]
+                except ph.StoreUnavailable:
+                    broken += 1
+                    assert "t" not in await other.list_tapes()
+                else:
+                    break
+            assert broken > 10
+            assert await exported(other, tmp_path / "again") == wanted
+            assert await everything(other, "t") == await everything(one, "t")
+
+    anyio.run(run)
+
+
+def test_what_was_begun_with_another_content_is_removed_before_a_copy_begins_anew(tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.SQLiteTapeStore(tmp_path / "tapes.db", durability="process")
+        await furnish(one)
+        with pytest.raises(ph.StoreUnavailable):
+            await ph.copy_store(one, Breaking(other, at=6), tapes=["support/42"])  # type: ignore[arg-type]
+        assert [name.startswith("support/42.") for name in await other.list_tapes()] == [True]
+        await one.append("support/42", ph.TapeEntry.event("goes on"))
+        await ph.copy_store(one, other)
+        assert await exported(other, tmp_path / "b") == await exported(one, tmp_path / "a")
+        assert [name for name in await other.list_tapes() if name.endswith(".part")] == []
+        await other.aclose()
+
+    anyio.run(run)
+
+
+CHILD = """
+import sys, anyio, playhead as ph
+anyio.run(lambda: ph.import_store(sys.argv[1], sys.argv[2], progress=lambda told: print(told.done, flush=True)))
+"""
+
+
+def test_an_import_whose_process_is_killed_is_completed_by_the_next(tmp_path: Path):
+    async def begin() -> dict[str, str]:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        await one.append_many("long", [ph.TapeEntry.event("n", {"n": n, "text": "word " * 50}) for n in range(6000)])
+        return await exported(one, tmp_path / "export")
+
+    async def end() -> dict[str, str]:
+        async with ph.SQLiteTapeStore(tmp_path / "tapes.db") as other:
+            await ph.import_store(tmp_path / "export", other)
+            return await exported(other, tmp_path / "again")
+
+    wanted, chance = anyio.run(begin), Random(5)
+    for _ in range(3):
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path / "export"), f"sqlite:///{tmp_path / 'tapes.db'}"], stdout=subprocess.PIPE)
+        assert child.stdout is not None
+        with child.stdout as told:
+            for _ in range(chance.randint(5, 30)):
+                told.readline()
+            child.kill()
+        child.wait()
+    assert anyio.run(end) == wanted
+    assert ph.verify(tmp_path / "tapes.db").is_sound
+
+
+def test_a_tape_that_differs_is_refused_before_anything_is_written(tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await furnish(one)
+        await other.append("日本語", ph.TapeEntry.event("another"))
+        before = await exported(other, tmp_path / "before")
+        await ph.export_store(one, tmp_path / "export")
+        for move in (lambda: ph.import_store(tmp_path / "export", other), lambda: ph.copy_store(one, other)):
+            with pytest.raises(TapeDiffers, match="日本語"):
+                await move()
+        assert await exported(other, tmp_path / "after") == before
+        report = await ph.import_store(tmp_path / "export", other, tapes=["support/*", "Only Squashed"])
+        assert report.tapes == ("Only Squashed", "support/42")
+
+    anyio.run(run)
+
+
+def test_only_tapes_that_are_asked_for_move(tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        for name in ("a/1", "a/2", "b", "[x]"):
+            await one.append(name, ph.TapeEntry.event("n"))
+        assert (await ph.export_store(one, tmp_path / "some", tapes=["a/*", "[x]"])).tapes == ("[x]", "a/1", "a/2")
+        with pytest.raises(ph.TapeNotFound, match="c/"):
+            await ph.export_store(one, tmp_path / "none", tapes=["c/*"])
+        assert not (tmp_path / "none").exists()
+
+    anyio.run(run)
+
+
+def test_an_export_goes_only_where_there_is_none(tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        await ph.export_store(one, tmp_path / "export")
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "mine.txt").write_text("mine")
+        (tmp_path / "x.tar").write_text("mine")
+        for place in ("export", "other", "x.tar"):
+            with pytest.raises(ph.NameTaken):
+                await ph.export_store(one, tmp_path / place)
+
+    anyio.run(run)
+
+
+def test_an_export_that_was_broken_off_goes_on_with_what_is_there(tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        wanted = await exported(one, tmp_path / "whole")
+        await ph.export_store(one, tmp_path / "export")
+        (tmp_path / "export" / "manifest.json").unlink()
+        left = next((tmp_path / "export" / "tapes").glob("support*"))
+        left.write_bytes(left.read_bytes()[:-10])
+        (tmp_path / "export" / "tapes" / "gone.jsonl").write_text("a tape that was reset since")
+        report = await ph.export_store(one, tmp_path / "export")
+        assert (report.tapes, len(report.known), report.blobs) == (("support/42",), 3, 0)
+        assert files_of(tmp_path / "export") == wanted
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("what", ["tape", "blob", "manifest", "missing", "tar"])
+def test_an_export_that_was_altered_is_refused_before_anything_is_written(what: str, tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await furnish(one)
+        place = tmp_path / ("export.tar" if what == "tar" else "export")
+        await ph.export_store(one, place)
+        if what == "tar":
+            place.write_bytes(place.read_bytes()[:3000])
+        elif what == "missing":
+            next((place / "tapes").iterdir()).unlink()
+        elif what == "manifest":
+            (place / "manifest.json").write_text('{"playhead": "store", "version": 1, "tapes": [{"name": "../../x"}], "blobs": []}')
+        else:
+            path = next(path for path in (place / f"{what}s").rglob("*") if path.is_file())
+            path.write_bytes(path.read_bytes().replace(b"\0" if what == "blob" else b"n", b"m", 1))
+        with pytest.raises(ph.UnreadableFile):
+            await ph.import_store(place, other)
+        assert await other.list_tapes() == [] or what == "blob"
+        assert "support/42" not in await other.list_tapes()
+
+    anyio.run(run)
+
+
+def test_entries_of_another_program_get_the_same_uids_each_time_and_gaps_are_refused(tmp_path: Path):
+    (tmp_path / "tapes").mkdir()
+    (tmp_path / "tapes" / "old.jsonl").write_text('{"id": 1, "kind": "message", "payload": {"role": "user", "content": "Hello"}, "timestamp": 1700000000}\n')
+    (tmp_path / "tapes" / "gaps.jsonl").write_text('{"id": 2, "kind": "event", "payload": {"name": "a"}}\n{"id": 5, "kind": "event", "payload": {"name": "b"}}\n')
+
+    async def run() -> None:
+        async with ph.FileTapeStore(tmp_path / "tapes") as one:
+            other = ph.InMemoryTapeStore()
+            await ph.copy_store(one, other, tapes=["old"])
+            await ph.export_store(one, tmp_path / "a", tapes=["old"])
+            assert await exported(other, tmp_path / "b") == files_of(tmp_path / "a")
+            with pytest.raises(ph.InvalidInput, match="gaps"):
+                await ph.copy_store(one, other)
+            assert await other.list_tapes() == ["old"]
+
+    anyio.run(run)
+
+
+def test_what_refers_to_bytes_that_nobody_keeps_moves_all_the_same(tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        lost = "sha256:" + "0" * 64
+        await one.append("t", ph.TapeEntry.event("n", {"ref": lost}))
+        assert (await ph.copy_store(one, other)).missing == (lost,)
+        assert (await ph.export_store(one, tmp_path / "a")).missing == (lost,)
+        assert (await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore())).missing == (lost,)
+
+    anyio.run(run)
+
+
+def test_a_tape_that_is_reset_while_it_is_copied_is_no_half_copy(tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await one.append_many("t", [ph.TapeEntry.event("n", {"n": n}) for n in range(2000)])
+        told: list[ph.TransferProgress] = []
+
+        def reset_in_the_middle(progress: ph.TransferProgress) -> None:
+            told.append(progress)
+            if progress.stage == "writing" and progress.done > 500:
+                one._shelf.reset(Reset(tape="t"))
+
+        with pytest.raises(ph.Conflict, match="was reset or removed"):
+            await ph.copy_store(one, other, progress=reset_in_the_middle)
+        assert "t" not in await other.list_tapes()
+        assert told[-1].total == 4000
+
+    anyio.run(run)
+
+
+def test_a_consumer_that_reads_on_in_the_copy_is_not_set_back(tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await one.append_many("t", [ph.TapeEntry.event("n", {"n": n}) for n in range(9)])
+        await one.move_cursor("t", "mail", Head(0, 4))
+        await ph.copy_store(one, other)
+        await other.move_cursor("t", "mail", Head(0, 7))
+        assert (await ph.copy_store(one, other)).known == ("t",)
+        assert [await other.cursor("t", "mail"), await other.cursor("t", "web")] == [Head(0, 7), EMPTY]
+
+    anyio.run(run)
+
+
+def test_what_is_appended_while_a_tape_is_exported_is_left_out(tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append_many("t", [ph.TapeEntry.event("n", {"n": n}) for n in range(1000)])
+        entry = ph.TapeEntry.event("late", {})
+
+        def append(progress: ph.TransferProgress) -> None:
+            if progress.done:
+                one._shelf.append(Append(tape="t", entries=[ph.TapeEntry(0, "event", entry.payload, {"uid": f"late {progress.done}"})]))
+
+        assert (await ph.export_store(one, tmp_path / "a", progress=append)).entries == 1000
+        assert (await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore())).entries == 1000
+        assert (await one.head("t")).id > 1000
+
+    anyio.run(run)
+
+
+def test_the_twins_move_tapes_without_await(tmp_path: Path):
+    with ph.sync.open_tape(f"sqlite:///{tmp_path / 'a.db'}", "t") as tape:
+        tape.append(ph.user("one"))
+    ph.sync.export_store(f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "export")
+    assert ph.sync.import_store(tmp_path / "export", f"file:{tmp_path / 'files'}").tapes == ("t",)
+    assert ph.sync.copy_store(f"file:{tmp_path / 'files'}", f"sqlite:///{tmp_path / 'a.db'}").known == ("t",)
+    with pytest.raises(PlayheadError):
+        ph.sync.copy_store("nothing", tmp_path / "a.db")
