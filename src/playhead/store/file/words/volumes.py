@@ -50,13 +50,9 @@ class FileBytes:
     def read(self, start: int, stop: int) -> bytes:
         """Return a part of them. Raises SpoiltVolume where the file is gone, as after volumes were made one."""
         try:
-            fd = self._disk.open_to_read(self._path)
+            return _read(self._disk, self._path, start=_FRONT.size + start, length=stop - start)
         except OSError as exc:
             raise SpoiltVolume from exc
-        try:
-            return self._disk.read(fd, stop - start, _FRONT.size + start)
-        finally:
-            self._disk.close(fd)
 
 
 def kept(place: Place, stem: str, recording: Recording) -> list[Kept]:
@@ -116,18 +112,22 @@ def _named(place: Place, stem: str) -> list[tuple[str, int, int]]:
 def _fitting(disk: Disk, path: str, recording: Recording) -> Kept | None:
     """Return the volume at a path, None where its front is spoilt, or it is of another file, or of other rules."""
     try:
-        fd = disk.open_to_read(path)
+        raw = _read(disk, path, start=0, length=_FRONT.size)
     except OSError:
         return None
-    try:
-        raw = disk.read(fd, _FRONT.size, 0)
-    finally:
-        disk.close(fd)
     if len(raw) < _FRONT.size or crc32(raw[:_SAID]) != int.from_bytes(raw[_SAID:], "little"):
         return None
     magic, first, last, size, stop, mark, rules, sum, _ = _FRONT.unpack(raw)
     fits = magic == _MAGIC and rules == _rules() and 0 < stop <= recording.tail.end and mark == fingerprint(recording.file, stop)
     return Kept(path=path, first=first, last=last, size=size, stop=stop, sum=sum, mark=mark) if fits else None
+
+
+def _read(disk: Disk, path: str, *, start: int, length: int) -> bytes:
+    fd = disk.open_to_read(path)
+    try:
+        return disk.read(fd, length, start)
+    finally:
+        disk.close(fd)
 
 
 def _rules() -> bytes:
