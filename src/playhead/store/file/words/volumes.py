@@ -11,7 +11,7 @@ from zlib import crc32
 from playhead import clock
 from playhead.store.concordance.chain import linked
 from playhead.store.concordance.library import Library
-from playhead.store.concordance.postings import SpoiltVolume
+from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.concordance.volume import Volume
 from playhead.store.file.disk import Disk, make_directories, write_whole
 from playhead.store.file.family.steps import PART, discard
@@ -48,9 +48,11 @@ class FileBytes:
         self._path = path
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return a part of them. Raises SpoiltVolume where the file is gone, as after volumes were made one."""
+        """Return a part of them. Raises VolumeGone, SpoiltVolume."""
         try:
             return _read(self._disk, self._path, start=_FRONT.size + start, length=stop - start)
+        except FileNotFoundError as exc:
+            raise VolumeGone from exc
         except OSError as exc:
             raise SpoiltVolume from exc
 
@@ -61,7 +63,7 @@ def kept(place: Place, stem: str, recording: Recording) -> list[Kept]:
 
 
 def opened(place: Place, volume: Kept, library: Library) -> Volume:
-    """Return a volume to read from. Raises SpoiltVolume, OSError."""
+    """Return a volume to read from. Raises SpoiltVolume."""
     return library.volume((volume.path, volume.mark, volume.sum, volume.size), FileBytes(place.disk, volume.path), size=volume.size)
 
 
