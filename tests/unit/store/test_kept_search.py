@@ -84,7 +84,8 @@ def test_a_pause_is_used_to_make_volumes_and_there_are_none_of_short_tapes(sort:
     anyio.run(scenario)
 
 
-def test_a_search_of_much_that_is_in_no_volume_has_them_made_first(sort: str, tmp_path: Path):
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_search_of_much_that_is_in_no_volume_has_them_made_first(sort: str, tmp_path: Path, backend: str):
     async def scenario() -> None:
         async with opened(sort, tmp_path, search="scan") as store:
             await fill(store, "t", count=PATIENCE + 1)
@@ -98,7 +99,7 @@ def test_a_search_of_much_that_is_in_no_volume_has_them_made_first(sort: str, tm
             assert [(low, high) for _, low, high in await volumes(store)] == [(1, PATIENCE + 1)]
             await check(store, "t")
 
-    anyio.run(scenario)
+    anyio.run(scenario, backend=backend)
 
 
 def test_eight_volumes_become_one(sort: str, tmp_path: Path):

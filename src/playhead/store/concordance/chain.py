@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from playhead.store.concordance.volume import MOST_IDS, Volume
 from playhead.store.ranked.protocol import Document, Run, Totals
 
-MOST_BYTES = 1 << 23
+MOST_BYTES = 3 << 22
 """How large a volume is at most, unless one entry alone makes it larger."""
 
 _FAN_IN = 8

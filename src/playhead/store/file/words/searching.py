@@ -22,7 +22,7 @@ from playhead.store.ranked.answering import Question, question_of
 from playhead.store.ranked.best import Ranked
 from playhead.store.ranked.hit import Hit
 
-PATIENCE = 4096
+PATIENCE = 1024
 """How many entries of a file that are in no volume are read for a search; where there are more, volumes are made of them first."""
 
 
@@ -90,7 +90,7 @@ class Search:
             reach = found[-1].last if found else recording.shared
             if self.patience is not None and last - reach > self.patience:
                 raise _Late
-            volumes = [partial(opened, self.place, volume, self.place.library) for volume in found]
+            volumes = [partial(opened, self.place, volume, self.place.library) for volume in found if volume.first <= last]
             yield Part(name=stretch.stem, first=first, last=last, volumes=volumes, reach=reach, source=Lines(recording))
 
 
