@@ -124,14 +124,34 @@ def test_show_tells_what_a_model_is_not_shown(playhead: Program):
     assert playhead.run("show", "--tape", "t", "--shown", "--all").err == ""
 
 
-def test_search_finds_the_newest_first_and_shows_where(playhead: Program):
+def test_search_finds_the_best_first_and_shows_where(playhead: Program):
     for text in ("the gateway is down", "nothing here", "A GATEWAY again"):
         playhead.json("append", "--tape", "t", text)
-    assert [e["id"] for e in playhead.json("search", "gateway", "--tape", "t")["entries"]] == [3, 1]
+    entries = playhead.json("search", "gateways", "--tape", "t")["entries"]
+    assert [e["id"] for e in entries] == [3, 1] and entries[0]["score"] > entries[1]["score"] > 0
     shown = playhead.run("search", "gateway", "--tape", "t", "--limit", "1").out.splitlines()
     assert shown[0].startswith("#3 user  ") and shown[1:] == ["    A GATEWAY again"]
     none = playhead.run("search", "absent", "--tape", "t")
-    assert (none.code, none.out, "holds 'absent'" in none.error) == (0, "", True)
+    assert (none.code, none.out, "has a word of 'absent'" in none.error) == (0, "", True)
+
+
+def test_search_is_narrowed_by_its_options(playhead: Program):
+    for text in ("the gateway is down", "since noon"):
+        playhead.json("append", "--tape", "t", text)
+    playhead.json("handoff", "restarted", "--tape", "t")
+    playhead.json("append", "--tape", "t", "a gateway again")
+    playhead.json("append", "--tape", "t", "--event", "gateway.up")
+
+    def found(*options: str) -> list[int]:
+        return [e["id"] for e in playhead.json("search", "gatewya", "--tape", "t", *options)["entries"]]
+
+    assert found() == [6, 5, 1]
+    assert found("--anchor", "restarted", "--start", "2020-01-01") == [6, 5]
+    assert found("--at", "2", "--anchor", "none") == [1]
+    assert found("--end", "2020-01-01") == []
+    assert found("--smoothed", "--kind", "message") == [5, 1, 2]
+    for wrong in (("--anchor", ""), ("--start", "soon"), ("--at", "99")):
+        assert playhead.run("search", "gateway", "--tape", "t", *wrong).code == 1
 
 
 def test_ls_lists_the_tapes_with_what_they_hold(playhead: Program):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from heapq import merge
-from itertools import groupby
+from itertools import groupby, islice
 from zlib import crc32
 
 import msgspec
@@ -33,7 +33,7 @@ def bound(words: Words) -> Binding:
             binder.put(term, run)
         if place % _PER_STEP == 0:
             yield
-    return binder.finish(list(words.documents(range(first, last + 1))))
+    return (yield from binder.finish(words.documents(range(first, last + 1))))
 
 
 def made_at_once(binding: Binding) -> bytes:
@@ -59,7 +59,7 @@ def merged(volumes: Sequence[Volume]) -> Binding:
         binder.put(text, runs[0] if len(runs) == 1 else joined(runs))
         if place % _PER_STEP == 0:
             yield
-    return binder.finish([document for volume in volumes for document in volume.documents(range(volume.first, volume.last + 1))])
+    return (yield from binder.finish(document for volume in volumes for document in volume.documents(range(volume.first, volume.last + 1))))
 
 
 class InMemory:
@@ -93,24 +93,19 @@ class _Binder:
         if len(self._terms) == _PER_PAGE:
             self._end_page()
 
-    def finish(self, documents: Sequence[Document]) -> bytes:
+    def finish(self, documents: Iterator[Document]) -> Binding:
         """Write what is known of the entries, and what stands where; return all of it."""
         if self._terms:
             self._end_page()
-        kinds = list(dict.fromkeys(document.kind for document in documents))
-        contents = Contents(
-            rules=RULES,
-            first=documents[0].id,
-            last=documents[-1].id,
-            kinds=[kind.encode("utf-8", "surrogatepass") for kind in kinds],
-            pages=self._pages,
-            lengths=_lengths_before(documents),
-            documents=len(self._written),
-        )
-        codes = {kind: code for code, kind in enumerate(kinds)}
-        for start in range(0, len(documents), CHUNK):
-            self._written += _chunk(documents[start : start + CHUNK], codes)
-        said = _encode(contents)
+        place, lengths, kinds = len(self._written), [0], dict[str, int]()
+        last = self._first - 1
+        while chunk := list(islice(documents, CHUNK)):
+            self._written += _chunk(chunk, kinds)
+            lengths.append(lengths[-1] + sum(length_of(document.length) for document in chunk))
+            last = chunk[-1].id
+            yield
+        names = [kind.encode("utf-8", "surrogatepass") for kind in kinds]
+        said = _encode(Contents(rules=RULES, first=self._first, last=last, kinds=names, pages=self._pages, lengths=lengths, documents=place))
         self._written += said + TRAILER.pack(MAGIC, len(said), crc32(said))
         return bytes(self._written)
 
@@ -121,17 +116,10 @@ class _Binder:
         self._terms = []
 
 
-def _lengths_before(documents: Sequence[Document]) -> list[int]:
-    """Return how many words stand before each chunk, and before the end."""
-    found = [0]
-    for start in range(0, len(documents), CHUNK):
-        found.append(found[-1] + sum(length_of(document.length) for document in documents[start : start + CHUNK]))
-    return found
-
-
-def _chunk(documents: Iterable[Document], codes: dict[str, int]) -> bytes:
-    _, kinds, dates, digests, lengths = zip(*documents, strict=True)
-    return summed(bytes(lengths) + raw_of("H", [codes[kind] for kind in kinds]) + raw_of("q", dates) + raw_of("q", digests))
+def _chunk(documents: Sequence[Document], kinds: dict[str, int]) -> bytes:
+    """Return what is known of some entries, their kinds by number."""
+    _, names, dates, digests, lengths = zip(*documents, strict=True)
+    return summed(bytes(lengths) + raw_of("H", [kinds.setdefault(name, len(kinds)) for name in names]) + raw_of("q", dates) + raw_of("q", digests))
 
 
 def _numbered(number: int, volume: Volume) -> Iterator[tuple[str, int, Term]]:

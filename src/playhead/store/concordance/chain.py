@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from playhead.store.concordance.volume import MOST_IDS, Volume
 from playhead.store.ranked.protocol import Document, Run, Totals
 
-MOST_BYTES = 1 << 23
+MOST_BYTES = 3 << 22
 """How large a volume is at most, unless one entry alone makes it larger."""
 
 _FAN_IN = 8
@@ -75,7 +75,7 @@ class Chain:
 
     def vocabulary(self, initial: str, shortest: int, longest: int) -> Iterable[str]:
         """Return the terms that begin with a letter and have so many letters."""
-        return {term for volume in self._volumes for term in volume.vocabulary(initial, shortest, longest)}
+        return set().union(*(volume.vocabulary(initial, shortest, longest) for volume in self._volumes))
 
     def _within(self, first: int, last: int) -> Sequence[Volume]:
         """Return the volumes that have an id of a range."""

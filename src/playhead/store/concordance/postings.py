@@ -26,6 +26,10 @@ class SpoiltVolume(Exception):
     """A volume is not what was written, so it is of no use."""
 
 
+class VolumeGone(SpoiltVolume):
+    """A volume was removed while it was read, as one of several that became one."""
+
+
 def packed(run: Run, *, first: int) -> bytes:
     """Return postings as they are written, in a volume that begins with an id: the last ids of the blocks in front, where there are several."""
     count = len(run.ids)

@@ -17,7 +17,8 @@ _SHARE = 0.1
 class Spare:
     """Has work done a little at a time: in a pause until it ends, else, once there is much of it, for a tenth of the time that the writing takes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
         self._entries = 0
         self._written = 0.0
         self._spent = 0.0
@@ -33,8 +34,8 @@ class Spare:
             self._written = self._spent = 0.0
             return
         while goes_on() and (is_pause or self._spent < self._written * _SHARE):
-            started = monotonic()
+            started = self._now()
             if not step():
                 self._entries = 0
                 return
-            self._spent += monotonic() - started
+            self._spent += self._now() - started

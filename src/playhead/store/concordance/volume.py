@@ -42,6 +42,7 @@ MAGIC, TRAILER = b"phwords1", Struct("<8sII")
 """What stands at its very end: a mark, and the size and the checksum of what stands before."""
 
 _REMEMBERED = 1 << 10
+_LAST_CHARACTER = chr(0x10FFFF)
 
 
 Decoded = TypeVar("Decoded")
@@ -127,10 +128,9 @@ class Volume:
 
     def vocabulary(self, initial: str, shortest: int, longest: int) -> Iterator[str]:
         """Yield the terms that begin with a letter and have so many letters."""
-        for page in range(max(0, bisect_right(self._openings, initial) - 1), len(self._openings)):
-            if self._openings[page] > initial and not self._openings[page].startswith(initial):
-                return
-            yield from (term.text for term in self._page(page) if shortest <= len(term.text) <= longest and term.text.startswith(initial))
+        first, stop = bisect_right(self._openings, initial) - 1, bisect_left(self._openings, initial + _LAST_CHARACTER)
+        for page in range(max(0, first), stop):
+            yield from [text for text, _, _ in self._page(page) if text.startswith(initial) and shortest <= len(text) <= longest]
 
     def terms(self) -> Iterator[Term]:
         """Yield all terms, sorted."""

@@ -19,7 +19,7 @@ from playhead.store.ranked.view import View
 
 _ROUNDING = 1 + 1e-9
 _WORTH_A_LOOK = 4
-"""How many entries a term has to have for each that was found before the best are looked for among these."""
+"""For how many found entries to each one of the next term the best are looked for: more would cost more than the term."""
 
 
 class Term(NamedTuple):
@@ -57,14 +57,25 @@ def best(view: View, terms: Sequence[Term], gains: Gains, *, number: int) -> lis
     rest = [*accumulate((term.weight * MOST_GAIN for term in reversed(by_weight)), initial=0.0)][::-1]
     scores: dict[int, float] = {}
     for place, term in enumerate(by_weight):
-        if term.frequency > _WORTH_A_LOOK * len(scores) or len(scores) < number:
-            pass
-        elif rest[place] * _ROUNDING < nlargest(number, scores.values())[-1]:
+        if len(scores) <= _WORTH_A_LOOK * term.frequency and _are_out_of_reach(scores, rest[place], number=number):
             scores = _narrowed(view, scores, by_weight[place:], rest[place:], gains, number=number)
             break
         for run in view.postings(term.text):
             _add(scores, run, term.weight, gains)
-    return [Ranked(id, score) for score, id in nlargest(number, ((score, id) for id, score in scores.items()))]
+    least = _least(scores, number=number)
+    return ordered({id: score for id, score in scores.items() if score >= least})[:number]
+
+
+def _are_out_of_reach(scores: dict[int, float], rest: float, *, number: int) -> bool:
+    """Return whether the best so far have more than what the rest of the terms can add together."""
+    if len(scores) < number or rest * _ROUNDING >= max(scores.values()):
+        return False
+    return rest * _ROUNDING < _least(scores, number=number)
+
+
+def _least(scores: dict[int, float], *, number: int) -> float:
+    """Return what the last of the best has, 0 where all are among them."""
+    return nlargest(number, scores.values())[-1] if len(scores) >= number else 0.0
 
 
 def _by_weight(terms: Sequence[Term]) -> list[Term]:
@@ -73,15 +84,19 @@ def _by_weight(terms: Sequence[Term]) -> list[Term]:
 
 
 def _add(scores: dict[int, float], run: Run, weight: float, gains: Gains) -> None:
-    row, standing = gains.row, scores.get
-    for id, count, length in zip(run.ids, run.counts, run.lengths, strict=True):
-        scores[id] = standing(id, 0.0) + weight * row(count)[length]
+    added = gains.of(run, weight)
+    if not scores:
+        scores.update(zip(run.ids, added, strict=True))
+        return
+    standing = scores.get
+    for id, gain in zip(run.ids, added, strict=True):
+        scores[id] = standing(id, 0.0) + gain
 
 
 def _narrowed(view: View, scores: dict[int, float], terms: Sequence[Term], rest: Sequence[float], gains: Gains, *, number: int) -> dict[int, float]:
     """Return those scores that may be among the best, with what the terms add to them."""
     for place, term in enumerate(terms):
-        least = nlargest(number, scores.values())[-1]
+        least = _least(scores, number=number)
         scores = {id: score for id, score in scores.items() if (score + rest[place]) * _ROUNDING >= least}
         ids = sorted(scores)
         for run in view.postings_near(term.text, ids):

@@ -21,7 +21,7 @@ def distance(one: str, other: str, *, most: int) -> int:
 
     A typo is a letter left out, added, or changed, or two neighbours swapped (optimal string alignment).
     """
-    if abs(len(one) - len(other)) > most:
+    if abs(len(one) - len(other)) > most or max(len({*one}.difference(other)), len({*other}.difference(one))) > most:
         return most + 1
     before: list[int] = []
     row = list(range(len(other) + 1))

@@ -83,16 +83,30 @@ class Indexing:
                 return
             standing = volumes.kept(self._execute, tape_no, before=before)
             if together := due(standing):
-                opened = [volumes.opened(self._execute, row, self._library) for row in together]
-                raw = yield from merged(opened)
-                self._replace(tape_no, together, raw)
+                yield from self._merge(tape_no, together)
                 continue
             reach = standing[-1].last if standing else before
+            (end,) = self._execute(statements("read")["last_entry"], (eid(tape_no, 0), eid(tape_no, LAST_SEQ))).fetchone()
+            if end is None or (end & LAST_SEQ) - reach < LEAST:
+                return
             words = yield from self._read(tape_no, reach)
             if words.end - reach < LEAST:
                 return
             raw = yield from bound(words)
             self._publish(tape_no, raw, before=before, reach=reach, last=words.end)
+
+    def _merge(self, tape_no: int, together: Sequence[Kept]) -> Steps:
+        """Make one of some volumes. Raises SpoiltVolume where one of them is, and not where others have made one of them meanwhile."""
+        try:
+            raw = yield from merged([volumes.opened(self._execute, row, self._library) for row in together])
+        except SpoiltVolume:
+            if self._stand(tape_no, together):
+                raise
+        else:
+            self._replace(tape_no, together, raw)
+
+    def _stand(self, tape_no: int, together: Sequence[Kept]) -> bool:
+        return set(together) <= set(volumes.kept(self._execute, tape_no, before=together[0].first - 1))
 
     def _read(self, tape_no: int, reach: int) -> Generator[None, None, Words]:
         """Return the words of the entries behind an id, of as many as one volume takes; up to one that is damaged."""
@@ -126,7 +140,7 @@ class Indexing:
     def _replace(self, tape_no: int, together: Sequence[Kept], raw: bytes) -> None:
         """Keep a volume in place of those that were merged, unless others did meanwhile."""
         with self._writing():
-            if set(together) <= set(volumes.kept(self._execute, tape_no, before=together[0].first - 1)):
+            if self._stand(tape_no, together):
                 volumes.forget(self._execute, [row.volume_no for row in together])
                 volumes.keep(self._connection, tape_no, raw, first=together[0].first, last=together[-1].last)
                 self.written += len(raw)

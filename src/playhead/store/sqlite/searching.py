@@ -22,7 +22,7 @@ from playhead.store.sqlite.volumes import kept, opened
 from playhead.store.sqlite.windows import ids_of
 from playhead.store.statements import statements
 
-PATIENCE = 4096
+PATIENCE = 1024
 """How many entries that are in no volume are read for a search; where there are more, volumes are made of them first."""
 
 
@@ -82,7 +82,7 @@ class Search:
             name=tape_no,
             first=first,
             last=piece.high & LAST_SEQ,
-            volumes=[partial(opened, connection.execute, row, self.library) for row in found],
+            volumes=[partial(opened, connection.execute, row, self.library) for row in found if row.first <= piece.high & LAST_SEQ],
             reach=found[-1].last if found else first - 1,
             source=Rows(connection, self.query.tape, piece),
         )

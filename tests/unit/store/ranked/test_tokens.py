@@ -48,7 +48,7 @@ def test_encoded_bytes_are_no_words_and_long_words_count_by_their_beginning():
     ],
 )
 def test_a_query_asks_for_what_it_is_about(query, wanted):
-    assert asked(query) == wanted
+    assert list(asked(query)) == wanted
 
 
 def test_what_a_query_asks_for_is_found_by_the_text_itself():

@@ -11,7 +11,7 @@ from playhead.store.concordance.backlog import LEAST, Backlog, Steps
 from playhead.store.concordance.binding import bound, merged
 from playhead.store.concordance.chain import MOST_BYTES, due
 from playhead.store.concordance.library import Library
-from playhead.store.concordance.postings import SpoiltVolume
+from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.concordance.volume import MOST_IDS
 from playhead.store.file.family.steps import forget_words
 from playhead.store.file.place import Place
@@ -53,9 +53,11 @@ class Indexing:
     def _steps(self, name: Hashable) -> Steps:
         """Make volumes of a file; what cannot be read or written is left."""
         stem = str(name)
-        with suppress(StoreError, OSError):
+        with suppress(StoreError, OSError, VolumeGone):
             try:
                 yield from self._caught_up(stem)
+            except VolumeGone:  # somebody else makes one of them
+                raise
             except SpoiltVolume:
                 forget_words(self._place, stem)
                 yield from self._caught_up(stem)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.parts import Part, answered
-from playhead.store.concordance.postings import SpoiltVolume
+from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.file.place import Place
 from playhead.store.file.reader import bounds
 from playhead.store.file.record.lineage import Lineage
@@ -17,11 +18,15 @@ from playhead.store.file.record.recording import Recording
 from playhead.store.file.words.volumes import kept, opened
 from playhead.store.query import TapeQuery
 from playhead.store.ranked import unindexed
-from playhead.store.ranked.answering import question_of
+from playhead.store.ranked.answering import Question, question_of
+from playhead.store.ranked.best import Ranked
 from playhead.store.ranked.hit import Hit
 
-PATIENCE = 4096
+PATIENCE = 1024
 """How many entries of a file that are in no volume are read for a search; where there are more, volumes are made of them first."""
+
+
+_TRIES = 3
 
 
 class Behind(NamedTuple):
@@ -58,13 +63,20 @@ class Search:
         first, last = bounds(tape, query)
         question = question_of(query, self.text, range(first, max(first, last + 1)), smoothed=self.smoothed)
         try:
-            found = answered(self._parts(tape), question, self.place.library)
+            found = self._answered(tape, question)
         except (_Late, SpoiltVolume) as exc:
-            if self.patience is not None:
+            if self.patience is not None and not isinstance(exc, VolumeGone):
                 return Behind(tuple(stretch.stem for stretch in tape.stretches()), is_spoilt=isinstance(exc, SpoiltVolume))
-            return replace(self, uses_volumes=False)(tape)
+            return replace(self, uses_volumes=False, patience=None)(tape)
         entries = {ranked.id: next(tape.forwards(ranked.id, ranked.id))[1].entry() for ranked in found}
         return [Hit(entry=entries[ranked.id], score=ranked.score) for ranked in found]
+
+    def _answered(self, tape: Lineage, question: Question) -> list[Ranked]:
+        """Return which entries are found, asked once more where a volume became part of another meanwhile. Raises _Late, SpoiltVolume."""
+        for _ in range(_TRIES):
+            with suppress(VolumeGone):
+                return answered(self._parts(tape), question, self.place.library)
+        return answered(self._parts(tape), question, self.place.library)
 
     def _parts(self, tape: Lineage) -> Iterator[Part[str]]:
         """Yield the files that a tape shows, the newest first, each open until the next is asked for. Raises _Late."""
@@ -78,7 +90,7 @@ class Search:
             reach = found[-1].last if found else recording.shared
             if self.patience is not None and last - reach > self.patience:
                 raise _Late
-            volumes = [partial(opened, self.place, volume, self.place.library) for volume in found]
+            volumes = [partial(opened, self.place, volume, self.place.library) for volume in found if volume.first <= last]
             yield Part(name=stretch.stem, first=first, last=last, volumes=volumes, reach=reach, source=Lines(recording))
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 from playhead import clock
 from playhead.store.concordance.chain import linked
 from playhead.store.concordance.library import Library
-from playhead.store.concordance.postings import SpoiltVolume
+from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.concordance.volume import Volume
 from playhead.store.file.disk import Disk, make_directories, write_whole
 from playhead.store.file.family.steps import PART, discard
@@ -48,15 +48,13 @@ class FileBytes:
         self._path = path
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return a part of them. Raises SpoiltVolume where the file is gone, as after volumes were made one."""
+        """Return a part of them. Raises VolumeGone, SpoiltVolume."""
         try:
-            fd = self._disk.open_to_read(self._path)
+            return _read(self._disk, self._path, start=_FRONT.size + start, length=stop - start)
+        except FileNotFoundError as exc:
+            raise VolumeGone from exc
         except OSError as exc:
             raise SpoiltVolume from exc
-        try:
-            return self._disk.read(fd, stop - start, _FRONT.size + start)
-        finally:
-            self._disk.close(fd)
 
 
 def kept(place: Place, stem: str, recording: Recording) -> list[Kept]:
@@ -65,7 +63,7 @@ def kept(place: Place, stem: str, recording: Recording) -> list[Kept]:
 
 
 def opened(place: Place, volume: Kept, library: Library) -> Volume:
-    """Return a volume to read from. Raises SpoiltVolume, OSError."""
+    """Return a volume to read from. Raises SpoiltVolume."""
     return library.volume((volume.path, volume.mark, volume.sum, volume.size), FileBytes(place.disk, volume.path), size=volume.size)
 
 
@@ -116,18 +114,22 @@ def _named(place: Place, stem: str) -> list[tuple[str, int, int]]:
 def _fitting(disk: Disk, path: str, recording: Recording) -> Kept | None:
     """Return the volume at a path, None where its front is spoilt, or it is of another file, or of other rules."""
     try:
-        fd = disk.open_to_read(path)
+        raw = _read(disk, path, start=0, length=_FRONT.size)
     except OSError:
         return None
-    try:
-        raw = disk.read(fd, _FRONT.size, 0)
-    finally:
-        disk.close(fd)
     if len(raw) < _FRONT.size or crc32(raw[:_SAID]) != int.from_bytes(raw[_SAID:], "little"):
         return None
     magic, first, last, size, stop, mark, rules, sum, _ = _FRONT.unpack(raw)
     fits = magic == _MAGIC and rules == _rules() and 0 < stop <= recording.tail.end and mark == fingerprint(recording.file, stop)
     return Kept(path=path, first=first, last=last, size=size, stop=stop, sum=sum, mark=mark) if fits else None
+
+
+def _read(disk: Disk, path: str, *, start: int, length: int) -> bytes:
+    fd = disk.open_to_read(path)
+    try:
+        return disk.read(fd, length, start)
+    finally:
+        disk.close(fd)
 
 
 def _rules() -> bytes:
