@@ -47,15 +47,15 @@ class Line:
 
 
 class Wire:
-    """Passes connections on to a server's port on the loopback."""
+    """Passes connections on to a server, from a port of its own on the loopback."""
 
-    def __init__(self, port: int, *, terminate: Callable[[], object]) -> None:
-        self._target = port
+    def __init__(self, address: tuple[str, int], *, terminate: Callable[[], object]) -> None:
+        self._target = address
         self._terminate = terminate
         self._lock = threading.Lock()
         self._armed: tuple[int, str] | None = None
         self._lines: set[Line] = set()
-        self._down = False
+        self._down = self._then_down = False
         self.requests = 0
         """How many requests came since it was armed or set back."""
         self.sprung = False
@@ -101,7 +101,7 @@ class Wire:
             with self._lock:
                 down = self._down
             try:
-                server = None if down else socket.create_connection(("127.0.0.1", self._target))
+                server = None if down else socket.create_connection(self._target)
             except OSError:
                 server = None
             if server is None:
@@ -161,9 +161,9 @@ class Wire:
 
 
 @contextmanager
-def wire(port: int, *, terminate: Callable[[], object] = lambda: None) -> Iterator[Wire]:
-    """Yield a wire to a server's port."""
-    made = Wire(port, terminate=terminate)
+def wire(address: tuple[str, int], *, terminate: Callable[[], object] = lambda: None) -> Iterator[Wire]:
+    """Yield a wire to a server."""
+    made = Wire(address, terminate=terminate)
     try:
         yield made
     finally:
