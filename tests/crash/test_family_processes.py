@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
@@ -21,7 +21,6 @@ from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
 from tests.crash.processes import started
 from tests.stores import KEPT, opened
-from tests.stores import place as empty_place
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 BRANCH = branch_name("a", "try")
@@ -155,15 +154,6 @@ anyio.run(main)
 )
 
 
-@pytest.fixture
-def place(kind: str, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """Yield an empty place for a store of a kind."""
-    if kind == "postgres":
-        request.getfixturevalue("postgres")
-    with empty_place([kind]) as made:
-        yield made
-
-
 def played(kind: str, place: Path, scenario: Callable[[WholeStore], Awaitable[object]], *, timeout: float = 60) -> object:
     """Run a scenario in this process on the store, opened for it, and return what it returns."""
 
@@ -209,7 +199,7 @@ def is_sound(entries: list[TapeEntry], *, first: int, processes: int, count: int
 
 
 @stores
-def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(place: Path, kind: str):
+def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(store_place: Path, kind: str):
     """Per tape, branch and sidecar: dense ids, each process's own order, batches in one piece, no key twice, every comparison right."""
     processes, count = 8, 200 if SOAK else 8
 
@@ -217,8 +207,8 @@ def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(place: Pat
         await store.append_many("a", [TapeEntry(0, "note", {"text": "start"}, {})])
         await store.apply([Fork(tape=BRANCH, parent="a")])
 
-    played(kind, place, prepare)
-    children = [child(APPENDS, kind, place, who, count, *TAPES) for who in range(processes)]
+    played(kind, store_place, prepare)
+    children = [child(APPENDS, kind, store_place, who, count, *TAPES) for who in range(processes)]
     for process in children:
         process.stdin.write(b"go\n")
         process.stdin.flush()
@@ -233,12 +223,12 @@ def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(place: Pat
         marks = await store.marks(TAPES[3])
         assert marks == sorted(marks)
 
-    played(kind, place, check)
+    played(kind, store_place, check)
 
 
 @unix
 @stores
-def test_an_entry_sent_again_and_again_stands_once(place: Path, kind: str):
+def test_an_entry_sent_again_and_again_stands_once(store_place: Path, kind: str):
     """Each of one to four sendings of a key goes to any of four processes; two are killed between sending and acknowledgement, and begin again."""
     chance = random.Random(5)
     keys, rounds = [f"key-{n}" for n in range(240 if SOAK else 24)], 12 if SOAK else 2
@@ -249,8 +239,8 @@ def test_an_entry_sent_again_and_again_stands_once(place: Path, kind: str):
         for key in keys[turn::rounds]:
             for each in chance.choices(sends, k=chance.randint(1, 4)):
                 each.append(key)
-        mortal = [child(SENDS, kind, place, who, chance.randrange(len(sends[who])), chance.choice([0.001, 0.002, 0.01]), *sends[who]) for who in range(2)]
-        others = [child(SENDS, kind, place, who, -1, 0, *sends[who]) for who in (2, 3)]
+        mortal = [child(SENDS, kind, store_place, who, chance.randrange(len(sends[who])), chance.choice([0.001, 0.002, 0.01]), *sends[who]) for who in range(2)]
+        others = [child(SENDS, kind, store_place, who, -1, 0, *sends[who]) for who in (2, 3)]
         for process in (*mortal, *others):
             process.stdin.write(b"go\n")
             process.stdin.flush()
@@ -258,7 +248,7 @@ def test_an_entry_sent_again_and_again_stands_once(place: Path, kind: str):
             out, err = process.communicate(timeout=240)
             assert process.returncode == -signal.SIGKILL, err.decode()
             heard(out.decode(), kept, sent)
-        for process in (*others, *[child(SENDS, kind, place, "again", -1, 0, *sends[who]) for who in range(2)]):
+        for process in (*others, *[child(SENDS, kind, store_place, "again", -1, 0, *sends[who]) for who in range(2)]):
             heard(ended(process), kept, sent)
 
     async def check(store: WholeStore) -> None:
@@ -270,7 +260,7 @@ def test_an_entry_sent_again_and_again_stands_once(place: Path, kind: str):
             with pytest.raises(KeyConflict):
                 await store.append_many("a", [TapeEntry(0, "note", {"text": "another body"}, {"idempotency_key": entry.meta["idempotency_key"]})])
 
-    played(kind, place, check)
+    played(kind, store_place, check)
 
 
 def heard(out: str, kept: dict[str, tuple[str, str]], sent: set[str]) -> None:
@@ -285,8 +275,8 @@ def heard(out: str, kept: dict[str, tuple[str, str]], sent: set[str]) -> None:
 
 @unix
 @stores
-def test_a_holder_that_was_stopped_past_its_lease_appends_no_more(place: Path, kind: str):
-    holder = child(HOLDS, kind, place, "first", 0.2)
+def test_a_holder_that_was_stopped_past_its_lease_appends_no_more(store_place: Path, kind: str):
+    holder = child(HOLDS, kind, store_place, "first", 0.2)
     holder.send_signal(signal.SIGSTOP)
 
     async def follow(store: WholeStore) -> None:
@@ -304,21 +294,21 @@ def test_a_holder_that_was_stopped_past_its_lease_appends_no_more(place: Path, k
         await store.append_many("a", [TapeEntry(0, "note", {"text": "second"}, {})], fence=lease.epoch)
         assert lease.epoch == 2
 
-    played(kind, place, follow, timeout=1)
+    played(kind, store_place, follow, timeout=1)
     holder.send_signal(signal.SIGCONT)
     assert ended(holder).split() == ["refused", "refused"]
 
     async def texts(store: WholeStore) -> list[str]:
         return [entry.payload["text"] for entry in await store.fetch_all(TapeQuery(tape="a"))]
 
-    assert played(kind, place, texts) == ["first", "second"]
+    assert played(kind, store_place, texts) == ["first", "second"]
 
 
 @unix
 @stores
-def test_a_lease_outlives_the_process_that_holds_it(place: Path, kind: str):
+def test_a_lease_outlives_the_process_that_holds_it(store_place: Path, kind: str):
     """Who dies keeps it until its time is over, so that nobody takes up its work too soon."""
-    holder = child(HOLDS, kind, place, "first", 600)
+    holder = child(HOLDS, kind, store_place, "first", 600)
     holder.kill()
     holder.communicate()
 
@@ -327,26 +317,26 @@ def test_a_lease_outlives_the_process_that_holds_it(place: Path, kind: str):
             await store.lease("a", owner="second", seconds=60)
         return (await store.lease("a", owner="first", seconds=60)).epoch
 
-    assert played(kind, place, follow) == 1
+    assert played(kind, store_place, follow) == 1
 
 
 @stores
-def test_processes_that_lock_a_tape_read_and_write_it_one_after_the_other(place: Path, kind: str):
+def test_processes_that_lock_a_tape_read_and_write_it_one_after_the_other(store_place: Path, kind: str):
     count = 100 if SOAK else 15
-    counters = [started(COUNTS, kind, place, who, count, stdin=subprocess.PIPE) for who in range(4)]
+    counters = [started(COUNTS, kind, store_place, who, count, stdin=subprocess.PIPE) for who in range(4)]
     for counter in counters:
         ended(counter, b"")
 
     async def texts(store: WholeStore) -> list[str]:
         return [entry.payload["text"] for entry in await store.fetch_all(TapeQuery(tape="a"))]
 
-    assert played(kind, place, texts) == [str(n) for n in range(1, 4 * count + 1)]
+    assert played(kind, store_place, texts) == [str(n) for n in range(1, 4 * count + 1)]
 
 
 @unix
 @stores
-def test_a_lock_ends_with_the_process_that_holds_it(place: Path, kind: str):
-    holder = child(LOCKS, kind, place, "holder")
+def test_a_lock_ends_with_the_process_that_holds_it(store_place: Path, kind: str):
+    holder = child(LOCKS, kind, store_place, "holder")
 
     async def wait(store: WholeStore) -> None:
         with anyio.move_on_after(0.05) as scope:
@@ -358,5 +348,5 @@ def test_a_lock_ends_with_the_process_that_holds_it(place: Path, kind: str):
             async with store.lock("a"):
                 pass
 
-    played(kind, place, wait)
+    played(kind, store_place, wait)
     holder.communicate()

@@ -116,6 +116,31 @@ print(codes)
 """
 
 
+SKEWED = """
+import sys, anyio
+from datetime import timedelta
+from playhead import clock
+from playhead.errors import LeaseHeld
+from playhead.store.postgres.store import PostgresTapeStore
+
+class WrongClock(clock.SystemClock):
+    def now(self):
+        return super().now() + timedelta(hours=int(sys.argv[2]))
+
+clock._SYSTEM.__class__ = WrongClock
+
+async def main(url):
+    async with PostgresTapeStore(url) as store:
+        try:
+            await store.lease("t", owner="other", seconds=60)
+            print("leased")
+        except LeaseHeld:
+            print("held")
+
+anyio.run(main, sys.argv[1])
+"""
+
+
 def entries_of(url: str, tape: str) -> list[TapeEntry]:
     async def read() -> list[TapeEntry]:
         async with PostgresTapeStore(url) as store:
@@ -189,6 +214,19 @@ def test_what_a_killed_process_acknowledged_stands_and_its_merges_are_whole(post
     anyio.run(check)
     assert entries
     assert merged
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_lease_goes_by_the_clock_of_the_server_however_wrong_that_of_a_client_is(postgres_url: str, hours: int):
+    async def lease(seconds: float) -> None:
+        async with PostgresTapeStore(postgres_url) as store:
+            await store.lease("t", owner="one", seconds=seconds)
+
+    anyio.run(lease, 600)
+    assert finished(SKEWED, postgres_url, hours).strip() == "held"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("UPDATE playhead.leases SET until = until - 601 * 1000000")
+    assert finished(SKEWED, postgres_url, hours).strip() == "leased"
 
 
 def test_a_fork_of_the_process_goes_on_with_connections_of_its_own(postgres_url: str):
