@@ -5,7 +5,24 @@ from __future__ import annotations
 import runpy
 import sys
 
-NAMES = ("append", "reads", "branches", "compiling", "agent", "importing", "tokens", "cache", "folding", "recall", "evidence", "memory", "sweep", "file_store")
+NAMES = (
+    "append",
+    "reads",
+    "search",
+    "branches",
+    "compiling",
+    "agent",
+    "importing",
+    "tokens",
+    "cache",
+    "folding",
+    "recall",
+    "evidence",
+    "memory",
+    "sweep",
+    "file_store",
+    "postgres",
+)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,6 +54,17 @@ def empty_postgres_url(postgres: Databases) -> Iterator[str]:
     """Yield the URL of a PostgreSQL database in which nothing was made yet."""
     with postgres.empty() as url:
         yield url
+
+
+@pytest.fixture
+def store_place(kind: str, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Yield an empty place for a store of the `kind` that the test is run with, one of `tests.stores`."""
+    from tests.stores import place
+
+    if kind == "postgres":
+        request.getfixturevalue("postgres")
+    with place([kind]) as made:
+        yield made
 
 
 @pytest.hookimpl(wrapper=True)

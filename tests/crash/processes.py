@@ -7,12 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[2] / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
 
 
 def started(script, *arguments, **options):
     """Start a script; what it prints can be read from `stdout`."""
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    environment = {**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{ROOT}"}
     return subprocess.Popen([sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **options)
 
 

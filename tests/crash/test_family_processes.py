@@ -17,30 +17,25 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import KeyConflict, LeaseHeld, StoreBusy
 from playhead.store.change import Fork
 from playhead.store.family import branch_name, sidecar_name
-from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite.store import SQLiteTapeStore
 from tests.crash.processes import started
+from tests.stores import KEPT, opened
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 BRANCH = branch_name("a", "try")
 TAPES = ("a", "b/c", BRANCH, sidecar_name("a", "s"))
-stores = pytest.mark.parametrize("kind", ["sqlite", "file"])
+stores = pytest.mark.parametrize("kind", KEPT)
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
 FRONT = """
 import random, sys, anyio
+from functools import partial
+from pathlib import Path
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, LeaseLost
 from playhead.store.query import TapeQuery
-
-def opened(kind, place, durability="process"):
-    if kind == "sqlite":
-        from playhead.store.sqlite.store import SQLiteTapeStore
-        return SQLiteTapeStore(place + "/tapes.db", durability=durability, timeout=60)
-    from playhead.store.file.store import FileTapeStore
-    return FileTapeStore(place + "/tapes", durability=durability, timeout=60)
+from tests.stores import opened
 
 def note(text, **meta):
     return TapeEntry(0, "note", {"text": text}, meta)
@@ -49,7 +44,8 @@ def ready():
     print("ready", flush=True)
     return sys.stdin.readline()
 
-kind, place, who = sys.argv[1:4]
+kind, place, who = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+opened = partial(opened, kind, place, timeout=60)
 """
 
 APPENDS = (
@@ -74,7 +70,7 @@ async def one(store, tape, i):
         await store.append(tape, note(f"{who} {i} " + "x" * (i * 397 % 5_000)))
 
 async def main():
-    async with opened(kind, place) as store:
+    async with opened(durability="process") as store:
         await store.list_tapes()
         ready()
         for i in range(count):
@@ -96,7 +92,7 @@ def die(seconds):
     os.kill(os.getpid(), signal.SIGKILL)
 
 async def main():
-    async with opened(kind, place, "disk") as store:
+    async with opened(durability="disk") as store:
         await store.list_tapes()
         ready()
         for number, key in enumerate(sends):
@@ -116,7 +112,7 @@ HOLDS = (
     FRONT
     + """
 async def main():
-    async with opened(kind, place) as store:
+    async with opened(durability="process") as store:
         lease = await store.lease("a", owner=who, seconds=float(sys.argv[4]))
         await store.append_many("a", [note("first")], fence=lease.epoch)
         ready()
@@ -135,7 +131,7 @@ COUNTS = (
     FRONT
     + """
 async def main():
-    async with opened(kind, place) as store:
+    async with opened(durability="process") as store:
         for _ in range(int(sys.argv[4])):
             async with store.lock("a"):
                 found = await store.fetch_all(TapeQuery(tape="a").newest_first().limit(1))
@@ -149,7 +145,7 @@ LOCKS = (
     FRONT
     + """
 async def main():
-    async with opened(kind, place) as store:
+    async with opened(durability="process") as store:
         async with store.lock("a"):
             ready()
 
@@ -158,15 +154,11 @@ anyio.run(main)
 )
 
 
-def opened(kind: str, place: Path, timeout: float) -> WholeStore:
-    return SQLiteTapeStore(place / "tapes.db", timeout=timeout) if kind == "sqlite" else FileTapeStore(place / "tapes", timeout=timeout)
-
-
 def played(kind: str, place: Path, scenario: Callable[[WholeStore], Awaitable[object]], *, timeout: float = 60) -> object:
     """Run a scenario in this process on the store, opened for it, and return what it returns."""
 
     async def play() -> object:
-        store = opened(kind, place, timeout)
+        store = opened(kind, place, timeout=timeout)
         try:
             return await scenario(store)
         finally:
@@ -207,7 +199,7 @@ def is_sound(entries: list[TapeEntry], *, first: int, processes: int, count: int
 
 
 @stores
-def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(tmp_path: Path, kind: str):
+def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(store_place: Path, kind: str):
     """Per tape, branch and sidecar: dense ids, each process's own order, batches in one piece, no key twice, every comparison right."""
     processes, count = 8, 200 if SOAK else 8
 
@@ -215,8 +207,8 @@ def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(tmp_path: 
         await store.append_many("a", [TapeEntry(0, "note", {"text": "start"}, {})])
         await store.apply([Fork(tape=BRANCH, parent="a")])
 
-    played(kind, tmp_path, prepare)
-    children = [child(APPENDS, kind, tmp_path, who, count, *TAPES) for who in range(processes)]
+    played(kind, store_place, prepare)
+    children = [child(APPENDS, kind, store_place, who, count, *TAPES) for who in range(processes)]
     for process in children:
         process.stdin.write(b"go\n")
         process.stdin.flush()
@@ -231,12 +223,12 @@ def test_eight_processes_append_and_compare_on_the_tapes_of_one_store(tmp_path: 
         marks = await store.marks(TAPES[3])
         assert marks == sorted(marks)
 
-    played(kind, tmp_path, check)
+    played(kind, store_place, check)
 
 
 @unix
 @stores
-def test_an_entry_sent_again_and_again_stands_once(tmp_path: Path, kind: str):
+def test_an_entry_sent_again_and_again_stands_once(store_place: Path, kind: str):
     """Each of one to four sendings of a key goes to any of four processes; two are killed between sending and acknowledgement, and begin again."""
     chance = random.Random(5)
     keys, rounds = [f"key-{n}" for n in range(240 if SOAK else 24)], 12 if SOAK else 2
@@ -247,8 +239,8 @@ def test_an_entry_sent_again_and_again_stands_once(tmp_path: Path, kind: str):
         for key in keys[turn::rounds]:
             for each in chance.choices(sends, k=chance.randint(1, 4)):
                 each.append(key)
-        mortal = [child(SENDS, kind, tmp_path, who, chance.randrange(len(sends[who])), chance.choice([0.001, 0.002, 0.01]), *sends[who]) for who in range(2)]
-        others = [child(SENDS, kind, tmp_path, who, -1, 0, *sends[who]) for who in (2, 3)]
+        mortal = [child(SENDS, kind, store_place, who, chance.randrange(len(sends[who])), chance.choice([0.001, 0.002, 0.01]), *sends[who]) for who in range(2)]
+        others = [child(SENDS, kind, store_place, who, -1, 0, *sends[who]) for who in (2, 3)]
         for process in (*mortal, *others):
             process.stdin.write(b"go\n")
             process.stdin.flush()
@@ -256,7 +248,7 @@ def test_an_entry_sent_again_and_again_stands_once(tmp_path: Path, kind: str):
             out, err = process.communicate(timeout=240)
             assert process.returncode == -signal.SIGKILL, err.decode()
             heard(out.decode(), kept, sent)
-        for process in (*others, *[child(SENDS, kind, tmp_path, "again", -1, 0, *sends[who]) for who in range(2)]):
+        for process in (*others, *[child(SENDS, kind, store_place, "again", -1, 0, *sends[who]) for who in range(2)]):
             heard(ended(process), kept, sent)
 
     async def check(store: WholeStore) -> None:
@@ -268,7 +260,7 @@ def test_an_entry_sent_again_and_again_stands_once(tmp_path: Path, kind: str):
             with pytest.raises(KeyConflict):
                 await store.append_many("a", [TapeEntry(0, "note", {"text": "another body"}, {"idempotency_key": entry.meta["idempotency_key"]})])
 
-    played(kind, tmp_path, check)
+    played(kind, store_place, check)
 
 
 def heard(out: str, kept: dict[str, tuple[str, str]], sent: set[str]) -> None:
@@ -283,8 +275,8 @@ def heard(out: str, kept: dict[str, tuple[str, str]], sent: set[str]) -> None:
 
 @unix
 @stores
-def test_a_holder_that_was_stopped_past_its_lease_appends_no_more(tmp_path: Path, kind: str):
-    holder = child(HOLDS, kind, tmp_path, "first", 0.2)
+def test_a_holder_that_was_stopped_past_its_lease_appends_no_more(store_place: Path, kind: str):
+    holder = child(HOLDS, kind, store_place, "first", 0.2)
     holder.send_signal(signal.SIGSTOP)
 
     async def follow(store: WholeStore) -> None:
@@ -302,21 +294,21 @@ def test_a_holder_that_was_stopped_past_its_lease_appends_no_more(tmp_path: Path
         await store.append_many("a", [TapeEntry(0, "note", {"text": "second"}, {})], fence=lease.epoch)
         assert lease.epoch == 2
 
-    played(kind, tmp_path, follow, timeout=1)
+    played(kind, store_place, follow, timeout=1)
     holder.send_signal(signal.SIGCONT)
     assert ended(holder).split() == ["refused", "refused"]
 
     async def texts(store: WholeStore) -> list[str]:
         return [entry.payload["text"] for entry in await store.fetch_all(TapeQuery(tape="a"))]
 
-    assert played(kind, tmp_path, texts) == ["first", "second"]
+    assert played(kind, store_place, texts) == ["first", "second"]
 
 
 @unix
 @stores
-def test_a_lease_outlives_the_process_that_holds_it(tmp_path: Path, kind: str):
+def test_a_lease_outlives_the_process_that_holds_it(store_place: Path, kind: str):
     """Who dies keeps it until its time is over, so that nobody takes up its work too soon."""
-    holder = child(HOLDS, kind, tmp_path, "first", 600)
+    holder = child(HOLDS, kind, store_place, "first", 600)
     holder.kill()
     holder.communicate()
 
@@ -325,26 +317,26 @@ def test_a_lease_outlives_the_process_that_holds_it(tmp_path: Path, kind: str):
             await store.lease("a", owner="second", seconds=60)
         return (await store.lease("a", owner="first", seconds=60)).epoch
 
-    assert played(kind, tmp_path, follow) == 1
+    assert played(kind, store_place, follow) == 1
 
 
 @stores
-def test_processes_that_lock_a_tape_read_and_write_it_one_after_the_other(tmp_path: Path, kind: str):
+def test_processes_that_lock_a_tape_read_and_write_it_one_after_the_other(store_place: Path, kind: str):
     count = 100 if SOAK else 15
-    counters = [started(COUNTS, kind, tmp_path, who, count, stdin=subprocess.PIPE) for who in range(4)]
+    counters = [started(COUNTS, kind, store_place, who, count, stdin=subprocess.PIPE) for who in range(4)]
     for counter in counters:
         ended(counter, b"")
 
     async def texts(store: WholeStore) -> list[str]:
         return [entry.payload["text"] for entry in await store.fetch_all(TapeQuery(tape="a"))]
 
-    assert played(kind, tmp_path, texts) == [str(n) for n in range(1, 4 * count + 1)]
+    assert played(kind, store_place, texts) == [str(n) for n in range(1, 4 * count + 1)]
 
 
 @unix
 @stores
-def test_a_lock_ends_with_the_process_that_holds_it(tmp_path: Path, kind: str):
-    holder = child(LOCKS, kind, tmp_path, "holder")
+def test_a_lock_ends_with_the_process_that_holds_it(store_place: Path, kind: str):
+    holder = child(LOCKS, kind, store_place, "holder")
 
     async def wait(store: WholeStore) -> None:
         with anyio.move_on_after(0.05) as scope:
@@ -356,5 +348,5 @@ def test_a_lock_ends_with_the_process_that_holds_it(tmp_path: Path, kind: str):
             async with store.lock("a"):
                 pass
 
-    played(kind, tmp_path, wait)
+    played(kind, store_place, wait)
     holder.communicate()

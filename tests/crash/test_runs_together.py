@@ -1,6 +1,9 @@
 """Many runs on one tape under the lock, in one process and in several: each turn stands whole, one behind the other."""
 
+from __future__ import annotations
+
 import os
+from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
@@ -9,26 +12,20 @@ import pytest
 from playhead.agent.agent import Agent
 from playhead.agent.tools import tool
 from playhead.model.scripted import ScriptedModel, call
-from playhead.store.file.store import FileTapeStore
-from playhead.store.memory.store import InMemoryTapeStore
-from playhead.store.sqlite.store import SQLiteTapeStore
 from tests.crash.processes import started
+from tests.stores import KEPT, opened
 
 RUNS = 20
 EACH = 20 if os.environ.get("PLAYHEAD_SOAK") else 5
-STORES = {
-    "memory": lambda place: InMemoryTapeStore(),
-    "sqlite": lambda place: SQLiteTapeStore(place / "tapes.db", durability="process"),
-    "file": lambda place: FileTapeStore(place / "tapes", durability="process"),
-}
 
 ASKS = """
 import sys, anyio
 from pathlib import Path
-from tests.crash.test_runs_together import STORES, asking
+from tests.crash.test_runs_together import asking
+from tests.stores import opened
 
 async def main():
-    store = STORES[sys.argv[1]](Path(sys.argv[2]))
+    store = opened(sys.argv[1], Path(sys.argv[2]), durability="process")
     for n in range(int(sys.argv[4])):
         await asking(store, f"{sys.argv[3]}.{n}")
     await store.aclose()
@@ -69,33 +66,39 @@ async def turns(store):
     return names
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("kind", list(STORES))
-def test_twenty_runs_at_a_time_are_twenty_turns_in_order(kind, backend, tmp_path):
-    async def go():
-        store = STORES[kind](tmp_path)
-        with anyio.fail_after(60):
-            async with anyio.create_task_group() as tasks:
-                for n in range(RUNS):
-                    tasks.start_soon(asking, store, str(n))
-        assert sorted(await turns(store), key=int) == [str(n) for n in range(RUNS)]
+@asynccontextmanager
+async def used(kind, at):
+    store = opened(kind, at, **({} if kind == "memory" else {"durability": "process"}))
+    try:
+        yield store
+    finally:
         await store.aclose()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("kind", ["memory", *KEPT])
+def test_twenty_runs_at_a_time_are_twenty_turns_in_order(kind, backend, store_place):
+    async def go():
+        async with used(kind, store_place) as store:
+            with anyio.fail_after(60):
+                async with anyio.create_task_group() as tasks:
+                    for n in range(RUNS):
+                        tasks.start_soon(asking, store, str(n))
+            assert sorted(await turns(store), key=int) == [str(n) for n in range(RUNS)]
 
     anyio.run(go, backend=backend)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "file"])
-def test_runs_of_four_processes_are_turns_in_order(kind, tmp_path):
-    processes = [started(ASKS, kind, tmp_path, number, EACH, cwd=os.getcwd()) for number in range(4)]
+@pytest.mark.parametrize("kind", KEPT)
+def test_runs_of_four_processes_are_turns_in_order(kind, store_place):
+    processes = [started(ASKS, kind, store_place, number, EACH, cwd=os.getcwd()) for number in range(4)]
     for process in processes:
         _, err = process.communicate(timeout=300)
         assert process.returncode == 0, err.decode()[-3000:]
 
     async def go():
-        store = STORES[kind](tmp_path)
-        names = await turns(store)
-        await store.aclose()
-        return names
+        async with used(kind, store_place) as store:
+            return await turns(store)
 
     names = anyio.run(go)
     assert sorted(names) == sorted(f"{number}.{n}" for number in range(4) for n in range(EACH))

@@ -47,17 +47,18 @@ class Line:
 
 
 class Wire:
-    """Passes connections on to a server's port on the loopback."""
+    """Passes connections on to a server, from a port of its own on the loopback."""
 
-    def __init__(self, port: int, *, terminate: Callable[[], object]) -> None:
-        self._target = port
+    def __init__(self, address: tuple[str, int], *, terminate: Callable[[], object]) -> None:
+        self._target = address
         self._terminate = terminate
         self._lock = threading.Lock()
         self._armed: tuple[int, str] | None = None
         self._lines: set[Line] = set()
-        self._down = False
+        self._holding = b""
+        self._down = self._then_down = False
         self.requests = 0
-        """How many requests came since it was armed or set back."""
+        """How many requests came that it counts, since it was armed or set back."""
         self.sprung = False
         """Whether the fault that was armed has happened."""
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -65,10 +66,10 @@ class Wire:
         self._thread = threading.Thread(target=self._accept, name="wire")
         self._thread.start()
 
-    def arm(self, how: str, *, at: int = 1, then_down: bool = False) -> None:
-        """Let the request of a number, counted from 1, meet a fault; `then_down` refuses all connections from then on."""
+    def arm(self, how: str, *, at: int = 1, holding: bytes = b"", then_down: bool = False) -> None:
+        """Let the request of a number, counted from 1 among those that hold some bytes, meet a fault; `then_down` refuses all connections from then on."""
         with self._lock:
-            self.requests, self.sprung, self._armed, self._then_down = 0, False, (at, how), then_down
+            self.requests, self.sprung, self._armed, self._holding, self._then_down = 0, False, (at, how), holding, then_down
 
     def disarm(self) -> None:
         """Let everything through again, but for connections that are silent."""
@@ -101,7 +102,7 @@ class Wire:
             with self._lock:
                 down = self._down
             try:
-                server = None if down else socket.create_connection(("127.0.0.1", self._target))
+                server = None if down else socket.create_connection(self._target)
             except OSError:
                 server = None
             if server is None:
@@ -121,7 +122,7 @@ class Wire:
         """Pass requests on, whole ones only."""
         with suppress(OSError):
             for request in _requests(line.client):
-                how = self._fault()
+                how = self._fault(request)
                 if how == TERMINATED:
                     self._terminate()
                 if how == TORN:
@@ -151,19 +152,19 @@ class Wire:
         for end in (line.client, line.server):
             end.close()
 
-    def _fault(self) -> str | None:
+    def _fault(self, request: bytes) -> str | None:
         with self._lock:
-            self.requests += 1
-            if self._armed is None or self.requests != self._armed[0]:
+            self.requests += self._holding in request
+            if self._armed is None or self.requests != self._armed[0] or self._holding not in request:
                 return None
             how, self._armed, self.sprung, self._down = self._armed[1], None, True, self._then_down
             return how
 
 
 @contextmanager
-def wire(port: int, *, terminate: Callable[[], object] = lambda: None) -> Iterator[Wire]:
-    """Yield a wire to a server's port."""
-    made = Wire(port, terminate=terminate)
+def wire(address: tuple[str, int], *, terminate: Callable[[], object] = lambda: None) -> Iterator[Wire]:
+    """Yield a wire to a server."""
+    made = Wire(address, terminate=terminate)
     try:
         yield made
     finally:

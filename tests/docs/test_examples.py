@@ -18,6 +18,9 @@ from tests.docs.pages import LANGUAGES, PAGES, Block, blocks, name_of
 SCRIPT = "asyncio.run("
 """What a block holds that brings its own event loop."""
 
+SERVED = ("docs/howto/postgres.md",)
+"""Pages that need a PostgreSQL server, named in DATABASE_URL."""
+
 ONCE = ("docs/reference/jsonl.md",)
 """Pages that damage their own files to show what becomes of them."""
 
@@ -53,8 +56,10 @@ def run_bash(block: Block, place: Path) -> None:
 
 
 @pytest.mark.parametrize("page", RUNNING, ids=name_of)
-def test_the_examples_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_examples_of_the_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest):
     monkeypatch.chdir(tmp_path)
+    if name_of(page) in SERVED:
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("postgres_url"))
 
     async def run_all(*languages: str) -> None:
         names: dict[str, object] = {"__name__": "__main__"}

@@ -13,8 +13,8 @@ from playhead.entry.message import user
 from playhead.importers.driver import import_file
 from playhead.store.file.store import FileTapeStore
 from playhead.store.memory.store import InMemoryTapeStore
-from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
+from tests.stores import KEPT, opened
 from tests.unit.importers.sessions import a_session
 
 pytestmark = pytest.mark.anyio
@@ -47,12 +47,11 @@ async def exported(tape: Tape, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "file"])
-async def test_an_export_is_restored_as_it_was_and_once(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["memory", *KEPT])
+async def test_an_export_is_restored_as_it_was_and_once(kind: str, store_place: Path, tmp_path: Path) -> None:
     old = await a_tape(tmp_path)
     path = await exported(old, tmp_path / "old.jsonl")
-    store = InMemoryTapeStore() if kind == "memory" else SQLiteTapeStore(tmp_path / "t.db") if kind == "sqlite" else FileTapeStore(tmp_path / "tapes")
-    async with store:
+    async with opened(kind, store_place) as store:
         tape = Tape(store, "new")
         report = await import_file(path, into=tape)
         assert (report.format, report.added, report.known, report.warnings) == ("playhead", len(await entries(old)), 0, ())

@@ -28,7 +28,7 @@ WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'playhead'
 class Databases:
     """Databases on one server, for the tests of one process."""
 
-    def __init__(self, server: Server | None, given: str | None) -> None:
+    def __init__(self, server: Server | None, *, given: str = "") -> None:
         self.server = server
         self._given = given
         self._prefix = f"playhead_test_{os.getpid()}"
@@ -43,6 +43,17 @@ class Databases:
         if self.server:
             return self.server.socket_url(name)
         return urlunsplit(urlsplit(self._given)._replace(path=f"/{name}"))
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where the server listens."""
+        parts = urlsplit(self.server.url() if self.server else self._given)
+        return parts.hostname or "127.0.0.1", parts.port or 5432
+
+    def through(self, url: str, *, port: int) -> str:
+        """Return the URL of a database by way of another port of this machine, unencrypted, so that what stands there can read along."""
+        parts = urlsplit(self.server.url() if self.server else self._given)
+        return urlunsplit(parts._replace(netloc=f"{parts.netloc.rpartition('@')[0]}@127.0.0.1:{port}", path=urlsplit(url).path, query="sslmode=disable&gssencmode=disable"))
 
     @contextmanager
     def empty(self) -> Iterator[str]:
@@ -67,15 +78,15 @@ class Databases:
             else:
                 self._drop(name)
 
-    def end_sessions(self, name: str) -> int:
-        """End all sessions of a database and return how many there were."""
-        return len(self._admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]).fetchall())
+    def end_sessions(self, url: str) -> int:
+        """End all sessions of a database, wait until they are gone, and return how many there were."""
+        name = urlsplit(url).path[1:]
+        return len(self._admin.execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", [name]).fetchall())
 
     def _emptied(self, name: str) -> bool:
         """Remove all rows; return False where there were so many that the next test would feel it, or somebody is still in there."""
         with psycopg.connect(self.url(name), autocommit=True) as connection:
-            others = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").fetchone()[0]
-            if others:
+            if connection.execute("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").fetchall():
                 return False
             statements = [row[0] for row in connection.execute(FORGET)]
             return sum(connection.execute(statement).rowcount for statement in statements) < FEW
@@ -116,12 +127,12 @@ def known() -> Databases | None:
     """Return the databases of this process, or None where there is no server and none can be started."""
     given = os.environ.get(GIVEN)
     if given:
-        return Databases(None, given)
+        return Databases(None, given=given)
     if programs.found() is None:
         return None
     server, users = joined(os.environ.get("PYTEST_XDIST_TESTRUNUID"))
     atexit.register(users.close)
-    return Databases(server, None)
+    return Databases(server)
 
 
 def databases() -> Databases:

@@ -8,15 +8,16 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 
-def main(folder, pg_ctl, uid, gid, *files):
+def reap(folder: str, pg_ctl: str, uid: str, gid: str, *files: str) -> None:
     if os.fork():
         return
     os.setsid()
     with open(os.path.join(folder, "users"), "rb") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
-        who = {"user": int(uid), "group": int(gid), "extra_groups": []} if os.geteuid() == 0 else {}
+        who: dict[str, Any] = {"user": int(uid), "group": int(gid), "extra_groups": []} if os.geteuid() == 0 else {}
         stop = [pg_ctl, "-D", os.path.join(folder, "data"), "-m", "immediate", "-w", "stop"]
         subprocess.run(stop, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, check=False, **who)
         shutil.rmtree(folder, ignore_errors=True)
@@ -25,4 +26,4 @@ def main(folder, pg_ctl, uid, gid, *files):
                 os.remove(file)
 
 
-main(*sys.argv[1:])
+reap(*sys.argv[1:])

@@ -12,10 +12,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 from urllib.parse import quote
 
@@ -39,12 +40,11 @@ NOT_SAFE = {"fsync": "off", "full_page_writes": "off"}
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """Where a server is; `folder` is None for one that was not started here."""
+    """Where a server that was started here is."""
 
-    folder: str | None
+    folder: str
     port: int
     password: str
-    admin: str = ""
 
     def url(self, database: str = "postgres", *, port: int | None = None) -> str:
         """Return the URL of a database through the loopback, by another port where something stands in between."""
@@ -86,13 +86,15 @@ class Server:
 
 
 @contextmanager
-def private_server(*, fsync: bool = False) -> Iterator[Server]:
-    """Start a server that nobody else uses and remove it at the end; with `fsync` it keeps what it promised when its machine loses power."""
-    with _made(fsync=fsync) as (server, users):
-        try:
-            yield server
-        finally:
-            users.close()
+def private_server(*, fsync: bool = False, **settings: object) -> Iterator[Server]:
+    """Start a server that nobody else uses, and remove it at the end; skip the test where that cannot be.
+
+    With `fsync` it keeps what it promised when its machine loses power; settings are as in postgresql.conf.
+    """
+    programs.folder()
+    server, users = _started(fsync=fsync, settings=settings)
+    with users:
+        yield server
 
 
 def joined(run: str | None) -> tuple[Server, IO[bytes]]:
@@ -115,42 +117,40 @@ def joined(run: str | None) -> tuple[Server, IO[bytes]]:
         return server, users
 
 
-def _started(*, fsync: bool, also: list[Path] = ()) -> tuple[Server, IO[bytes]]:
+def _started(*, fsync: bool, settings: Mapping[str, object] = MappingProxyType({}), also: Sequence[Path] = ()) -> tuple[Server, IO[bytes]]:
+    """Make a cluster and start its server; the files `also` go with it."""
     folder = Path(tempfile.mkdtemp(prefix="ph-pg-"))
-    user = programs.account()
-    if user:
-        os.chown(folder, user.pw_uid, user.pw_gid)
-    password = secrets.token_hex(16)
-    (folder / "password").write_text(password)
-    if user:
-        os.chown(folder / "password", user.pw_uid, user.pw_gid)
-    programs.called("initdb", "-D", folder / "data", "-U", USER, "-E", "UTF8", "--no-locale", "--no-sync", "--auth-local=trust", "--auth-host=password", f"--pwfile={folder / 'password'}", cwd=folder)
     (folder / "users").touch()
     users = _users(folder)
+    user = programs.account()
     who = (user.pw_uid, user.pw_gid) if user else (os.getuid(), os.getgid())
-    subprocess.run([sys.executable, Path(__file__).with_name("reaper.py"), folder, programs.found() / "pg_ctl", *map(str, who), *also], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    settings = SETTINGS | {"unix_socket_directories": f"'{folder}'"} | ({} if fsync else NOT_SAFE)
-    configuration = (folder / "data" / "postgresql.conf").read_text()
-    port = None
-    for last in (False, False, True):
-        port = _free_port()
-        (folder / "data" / "postgresql.conf").write_text(configuration + "".join(f"\n{name} = {value}" for name, value in (settings | {"port": port}).items()) + "\n")
-        server = Server(folder=str(folder), port=port, password=password)
+    subprocess.run(
+        [sys.executable, Path(__file__).with_name("reaper.py"), folder, programs.folder() / "pg_ctl", *map(str, who), *also], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    password = secrets.token_hex(16)
+    (folder / "password").write_text(password)
+    for place in (folder, folder / "password"):
+        os.chown(place, *who)
+    rights = ("--auth-local=trust", "--auth-host=password", f"--pwfile={folder / 'password'}")
+    programs.called("initdb", "-D", folder / "data", "-U", USER, "-E", "UTF8", "--no-locale", "--no-sync", *rights, cwd=folder)
+    chosen = SETTINGS | {"unix_socket_directories": f"'{folder}'"} | ({} if fsync else NOT_SAFE) | dict(settings)
+    return _listening(folder, password, chosen), users
+
+
+def _listening(folder: Path, password: str, settings: Mapping[str, object]) -> Server:
+    """Start the server of a cluster at a port that is free; somebody may take it in between, so a few are tried."""
+    configuration = folder / "data" / "postgresql.conf"
+    first = configuration.read_text()
+    for left in (2, 1, 0):
+        server = Server(folder=str(folder), port=_free_port(), password=password)
+        configuration.write_text("\n".join([first, *(f"{name} = {value}" for name, value in settings.items()), f"port = {server.port}", ""]))
         try:
             server.start()
+            break
         except RuntimeError:
-            if last:
+            if not left:
                 raise
-        else:
-            return server, users
-    raise AssertionError
-
-
-@contextmanager
-def _made(*, fsync: bool) -> Iterator[tuple[Server, IO[bytes]]]:
-    server, users = _started(fsync=fsync)
-    with users:
-        yield server, users
+    return server
 
 
 def _users(folder: Path) -> IO[bytes]:
@@ -167,7 +167,7 @@ def _users(folder: Path) -> IO[bytes]:
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        return int(probe.getsockname()[1])
 
 
 def _children(parent: int) -> list[int]:

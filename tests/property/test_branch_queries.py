@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -17,14 +16,12 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import NotFound
 from playhead.store.change import MERGED, Append, Close, Fork
 from playhead.store.family import branch_name
-from playhead.store.file.store import FileTapeStore
-from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.merging import merge
 from tests.property.test_store_queries import outcome, queries
 from tests.property.test_store_queries import tapes as histories
+from tests.stores import kept, opened, place
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 MIDDLE, INNER = branch_name("t", "middle"), branch_name("t", "inner")
@@ -58,9 +55,8 @@ async def merged(store: WholeStore, branch: str, parent: str) -> None:
     await store.apply([Append(tape=parent, entries=own, expected_head=record.base), Close(tape=branch, outcome=MERGED)])
 
 
-async def stores(stack: AsyncExitStack, place: Path) -> list[WholeStore]:
-    opened = (InMemoryTapeStore(), SQLiteTapeStore(place / "tapes.db", durability="process"), FileTapeStore(place / "tapes", durability="process"))
-    return [await stack.enter_async_context(store) for store in opened]
+async def stores(stack: AsyncExitStack, at: Path) -> list[WholeStore]:
+    return [await stack.enter_async_context(store) for store in (opened("memory", at), *(opened(kind, at, durability="process") for kind in kept()))]
 
 
 cuts = st.tuples(st.integers(0, 150), st.integers(0, 150)).map(sorted)
@@ -73,7 +69,7 @@ def test_a_branch_answers_any_query_as_its_tape_does_once_it_is_merged(history: 
 
     async def play() -> None:
         async with AsyncExitStack() as stack:
-            for store in await stores(stack, Path(place)):
+            for store in await stores(stack, at):
                 await grown(store, history, one, other, batch)
                 whole = await store.fetch_all(TapeQuery(tape=INNER))
                 assert [replace(entry, id=0) for entry in whole] == history
@@ -84,7 +80,7 @@ def test_a_branch_answers_any_query_as_its_tape_does_once_it_is_merged(history: 
                 await merged(store, MIDDLE, "t")
                 assert await answers(store, "t", asked) == await answers(store, INNER, asked) == wanted
 
-    with tempfile.TemporaryDirectory() as place:
+    with place() as at:
         anyio.run(play)
 
 
@@ -93,22 +89,22 @@ def test_a_branch_answers_any_query_as_its_tape_does_once_it_is_merged(history: 
 def test_a_branch_answers_any_query_as_if_its_tape_had_stood_still(history: list[TapeEntry], cut: list[int], back: int, asked: list[TapeQuery]):
     """Forked at any place, also before its parent's own fork point, while its parent goes on and is reset."""
     one, other = (min(place, len(history)) for place in cut)
-    at = min(back, len(history))
+    point = min(back, len(history))
     later = branch_name("t", "later")
 
     async def play() -> None:
         async with AsyncExitStack() as stack:
-            for store in await stores(stack, Path(place)):
+            for store in await stores(stack, at):
                 await grown(store, history, one, other, 150)
-                await store.apply([Fork(tape=later, parent=INNER, at=at)])
-                wanted = await store.fetch_all(TapeQuery(tape=INNER, ceiling=at))
+                await store.apply([Fork(tape=later, parent=INNER, at=point)])
+                wanted = await store.fetch_all(TapeQuery(tape=INNER, ceiling=point))
                 for tape in ("t", MIDDLE, INNER):
                     await store.append_many(tape, [TapeEntry.anchor("A"), TapeEntry.anchor("B")])
                     await store.reset(tape, entries=history[:3])
                     said = [found for query in asked for found in [outcome(partial(query.apply, wanted))]]
                     assert (await answers(store, later, asked))[::2] == said
 
-    with tempfile.TemporaryDirectory() as place:
+    with place() as at:
         anyio.run(play)
 
 
@@ -121,7 +117,7 @@ def test_a_merge_behind_what_came_since_answers_as_the_whole_would(history: list
 
     async def play() -> None:
         async with AsyncExitStack() as stack:
-            for store in await stores(stack, Path(place)):
+            for store in await stores(stack, at):
                 await grown(store, history, one, other, 150)
                 if since:
                     await store.append_many(MIDDLE, since)
@@ -139,5 +135,5 @@ def test_a_merge_behind_what_came_since_answers_as_the_whole_would(history: list
                 assert await answers(store, MIDDLE, asked) == wanted
                 assert await answers(store, INNER, asked) == before
 
-    with tempfile.TemporaryDirectory() as place:
+    with place() as at:
         anyio.run(play)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from datetime import UTC, datetime
-from pathlib import Path
 
 from anyio.from_thread import start_blocking_portal
 from hypothesis import HealthCheck, settings
@@ -17,14 +14,12 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import LeaseHeld, PlayheadError
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, kin_of, sidecar_name
-from playhead.store.file.store import FileTapeStore
-from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite.store import SQLiteTapeStore
 from tests.property.family_model import Model
 from tests.property.test_store_queries import entries as facts
 from tests.property.test_store_queries import queries
+from tests.stores import kept, opened, place
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 LABELS = "uvwxyz"
@@ -44,21 +39,24 @@ changes = st.one_of(
 
 
 class FamilyMachine(RuleBasedStateMachine):
-    """Does the same in memory, in a database and in files, the latter two through two handles each, and in the model."""
+    """Does the same in every store that ships, in all but memory through two handles each, and in the model."""
+
+    kinds = staticmethod(kept)
 
     @initialize()
     def start(self):
-        self.place = Path(tempfile.mkdtemp(prefix="playhead-"))
+        self.place_context = place(self.kinds())
+        self.place = self.place_context.__enter__()
         self.portal_context = start_blocking_portal()
         self.portal = self.portal_context.__enter__()
         self.model = Model()
         self.roots = ["a", "b"]
         self.differs = False
-        memory = InMemoryTapeStore()
-        self.stores = {"memory": [memory, memory], "SQLite": [self.opened("SQLite") for _ in range(2)], "file": [self.opened("file") for _ in range(2)]}
+        memory = opened("memory", self.place)
+        self.stores = {"memory": [memory, memory]} | {kind: [self.opened(kind) for _ in range(2)] for kind in self.kinds()}
 
-    def opened(self, name):
-        return SQLiteTapeStore(self.place / "tapes.db", durability="process") if name == "SQLite" else FileTapeStore(self.place / "tapes", durability="process")
+    def opened(self, kind):
+        return opened(kind, self.place, durability="process")
 
     def teardown(self):
         if hasattr(self, "stores"):
@@ -70,7 +68,7 @@ class FamilyMachine(RuleBasedStateMachine):
                     for store in pair:
                         self.portal.call(store.aclose)
                 self.portal_context.__exit__(None, None, None)
-                shutil.rmtree(self.place)
+                self.place_context.__exit__(None, None, None)
 
     def ask(self, handle, call, wanted):
         """Let each store do something, and compare what comes of it with what the model says should."""
@@ -249,8 +247,9 @@ class FamilyMachine(RuleBasedStateMachine):
         if len({e.uid for e in self.model.rows[tape].entries} if tape in self.model.rows else ()) == (len(self.model.rows[tape].entries) if tape in self.model.rows else 0):
             self.ask(handle, lambda store: store.find(tape, keys=list("klm"), uids=uids), found)
 
-    @rule(which=st.sampled_from(["SQLite", "file"]), handle=handles)
-    def reopen(self, which, handle):
+    @rule(number=numbers, handle=handles)
+    def reopen(self, number, handle):
+        which = self.kinds()[number % len(self.kinds())]
         self.portal.call(self.stores[which][handle].aclose)
         self.stores[which][handle] = self.opened(which)
 

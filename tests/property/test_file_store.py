@@ -30,7 +30,7 @@ from playhead.store.file.store import FileTapeStore
 from playhead.store.health import Health
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import Ear
-from tests.property.test_store_machine import TAPES, StoreMachine
+from tests.property.test_store_machine import TAPES, KeptMachine
 from tests.property.test_store_queries import outcome, queries
 from tests.property.test_store_queries import tapes as histories
 
@@ -41,16 +41,13 @@ def store_at(place: Path) -> FileTapeStore:
     return FileTapeStore(place / "tapes", durability="process", on_finding=Ear())
 
 
-class FileMachine(StoreMachine):
+class FileMachine(KeptMachine):
     """Also tears the end of files and removes indexes, as crashes and users do."""
 
-    def make(self) -> list[FileTapeStore]:
-        return [store_at(self.place), store_at(self.place)]
+    kind = "file"
 
-    @rule(which=st.integers(0, 1))
-    def reopen(self, which: int) -> None:
-        self.portal.call(self.stores[which].aclose)
-        self.stores[which] = store_at(self.place)
+    def opened(self) -> FileTapeStore:
+        return store_at(self.place)
 
     @rule(tape=st.sampled_from(TAPES), torn=st.sampled_from([b"{", b'{"id":', b'{"id":9,"kind":"note","payload":{"text":"x', b"\0" * 600]))
     def tear(self, tape: str, torn: bytes) -> None:

@@ -1,10 +1,8 @@
 """Any sequence of appends, replays, conflicts, resets and re-openings leaves every store where a small model is."""
 
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
+import pytest
 from anyio.from_thread import start_blocking_portal
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,11 +11,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, KeyConflict
 from playhead.store.adapt import adapt
-from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.testing.stores import SilentListStore
+from tests.stores import opened, place
 
 TAPES = ("a", "b")
 tapes = st.sampled_from(TAPES)
@@ -72,14 +69,17 @@ class Model:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Drives one store, through two handles where it has a file, and the model beside it."""
+    """Drives one store, through two handles where it outlives the process, and the model beside it."""
+
+    kind = "memory"
 
     def make(self):
         raise NotImplementedError
 
     @initialize()
     def start(self):
-        self.place = Path(tempfile.mkdtemp(prefix="playhead-"))
+        self.place_context = place([self.kind])
+        self.place = self.place_context.__enter__()
         self.portal_context = start_blocking_portal()
         self.portal = self.portal_context.__enter__()
         self.model = Model()
@@ -90,7 +90,7 @@ class StoreMachine(RuleBasedStateMachine):
             for store in self.stores:
                 self.portal.call(store.aclose)
             self.portal_context.__exit__(None, None, None)
-            shutil.rmtree(self.place)
+            self.place_context.__exit__(None, None, None)
 
     def ask(self, which, method, *args, **kwargs):
         store = self.stores[which % len(self.stores)]
@@ -132,19 +132,32 @@ class StoreMachine(RuleBasedStateMachine):
             assert self.portal.call(store.list_tapes) == [tape for tape in TAPES if self.model.bodies[tape]]
 
 
-class SQLiteMachine(StoreMachine):
+class KeptMachine(StoreMachine):
+    """Opens two handles on what is kept at one place, and now and then another."""
+
     def make(self):
-        return [SQLiteTapeStore(self.place / "tapes.db", durability="process") for _ in range(2)]
+        return [self.opened() for _ in range(2)]
+
+    def opened(self):
+        return opened(self.kind, self.place, durability="process")
 
     @rule(which=st.integers(0, 1))
     def reopen(self, which):
         self.portal.call(self.stores[which].aclose)
-        self.stores[which] = SQLiteTapeStore(self.place / "tapes.db", durability="process")
+        self.stores[which] = self.opened()
+
+
+class SQLiteMachine(KeptMachine):
+    kind = "sqlite"
+
+
+class PostgresMachine(KeptMachine):
+    kind = "postgres"
 
 
 class MemoryMachine(StoreMachine):
     def make(self):
-        return [InMemoryTapeStore()]
+        return [opened(self.kind, self.place)]
 
 
 class AdaptedMachine(StoreMachine):
@@ -152,9 +165,9 @@ class AdaptedMachine(StoreMachine):
         return [adapt(SilentListStore())]
 
 
+for machine in (SQLiteMachine, PostgresMachine, MemoryMachine, AdaptedMachine):
+    machine.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=20 if issubclass(machine, KeptMachine) else 30, deadline=None)
 TestSQLiteMachine = SQLiteMachine.TestCase
-TestSQLiteMachine.settings = settings(max_examples=EXAMPLES, stateful_step_count=20, deadline=None)
+TestPostgresMachine = pytest.mark.usefixtures("postgres")(PostgresMachine.TestCase)
 TestMemoryMachine = MemoryMachine.TestCase
-TestMemoryMachine.settings = settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None)
 TestAdaptedMachine = AdaptedMachine.TestCase
-TestAdaptedMachine.settings = settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None)

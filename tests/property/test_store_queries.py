@@ -1,9 +1,12 @@
-"""For any tape and any query, SQLite and memory return what `TapeQuery.apply` keeps of the whole tape."""
+"""For any tape and any query, every store returns what `TapeQuery.apply` keeps of the whole tape."""
 
+import os
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
+import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +16,11 @@ from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
 from playhead.store.sqlite import reader
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.sqlite.work import Work, Writing
+from playhead.store.work import Work, Writing
+from tests.stores import kept, opened, place
 from tests.unit.store.test_sql import fresh
+
+SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 FAR_AHEAD = 50_000_000
@@ -80,7 +86,7 @@ def outcome(call):
 
 @settings(max_examples=150, deadline=None)
 @given(tapes(), st.integers(1, 70), st.lists(queries, min_size=1, max_size=12))
-def test_every_store_returns_what_apply_keeps(tape, batch, asked):
+def test_rows_and_memory_return_what_apply_keeps(tape, batch, asked):
     memory = InMemoryTapeStore()
     with closing(fresh()) as connection:
         writer = Tapes(connection)
@@ -101,7 +107,7 @@ def test_every_store_returns_what_apply_keeps(tape, batch, asked):
 
 @settings(max_examples=60, deadline=None)
 @given(tapes(), st.lists(st.integers(0, 160), max_size=6))
-def test_every_store_finds_the_first_entry_of_a_uid(tape, picks):
+def test_rows_and_memory_find_the_first_entry_of_a_uid(tape, picks):
     memory = InMemoryTapeStore()
     with closing(fresh()) as connection:
         work = Writing("t", tape, [e.meta for e in tape], None)
@@ -113,3 +119,39 @@ def test_every_store_finds_the_first_entry_of_a_uid(tape, picks):
         wanted = {uid: first[uid] for uid in uids if uid in first}
         assert reader.find(connection, "t", keys=(), uids=uids) == wanted
         assert done(memory.find("t", uids=uids)) == wanted
+
+
+async def said(store, tape, asked):
+    """Return what a store answers to queries, and how many entries it says there are; where a window has no edge, what it says of that."""
+    found = []
+    for query in asked:
+        for ask in (store.fetch_all, store.count):
+            try:
+                answer = await ask(query)
+                found.append(answer if isinstance(answer, int) else list(answer))
+            except NotFound as error:
+                found.append(str(error))
+    return found
+
+
+@settings(max_examples=300 if SOAK else 40, deadline=None)
+@given(tapes(), st.integers(1, 70), st.lists(queries, min_size=1, max_size=12))
+def test_every_store_that_is_opened_again_returns_what_apply_keeps(tape, batch, asked):
+    """Nothing of what it answers was in its memory yet."""
+
+    async def play(at):
+        for kind in kept():
+            async with opened(kind, at, durability="process") as store:
+                for start in range(0, len(tape), batch):
+                    await store.append_many("t", tape[start : start + batch])
+            async with opened(kind, at, durability="process") as store:
+                answers = await said(store, "t", asked)
+                whole = list(await store.fetch_all(TapeQuery(tape="t")))
+                assert [replace(e, id=0) for e in whole] == tape, kind
+                wanted = [outcome(partial(query.apply, whole)) for query in asked]
+                assert answers == [each for found in wanted for each in (found, found if isinstance(found, str) else len(found))], kind
+                uids = [*{e.uid for e in tape}, "unknown"]
+                assert await store.find("t", uids=uids) == {e.uid: e for e in reversed(whole)}, kind
+
+    with place() as at:
+        anyio.run(play, at)

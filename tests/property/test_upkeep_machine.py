@@ -16,7 +16,9 @@ PAGE = 4096
 
 
 class UpkeepMachine(FamilyMachine):
-    """Does anything to a family, then looks at what the stores have written."""
+    """Does anything to a family, then looks at what the stores have written: a file, or a folder of files."""
+
+    kinds = staticmethod(lambda: ["sqlite", "file"])
 
     @rule()
     def prove(self):

@@ -66,7 +66,7 @@ def build_parser() -> Parser:
     for command in COMMANDS.values():
         sub = commands.add_parser(command.name, help=command.about, description=command.about[0].upper() + command.about[1:] + ".", allow_abbrev=False)
         command.add(sub)
-        sub.add_argument("--store", metavar="URL", type=spoken, help="where tapes are kept: sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY")
+        sub.add_argument("--store", metavar="URL", type=spoken, help="where tapes are kept: sqlite:///relative.db, sqlite:////absolute.db, file:DIRECTORY, postgresql://HOST/DATABASE")
         if command.reads:
             sub.add_argument("--read-only", action="store_true", help="open the store without writing, locking or mending anything, as on a read-only disk")
         sub.add_argument("--json", action="store_true", help="print one JSON object instead of text; errors too, on stderr")

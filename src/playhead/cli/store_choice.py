@@ -24,6 +24,7 @@ from playhead.view.tokens import Counter
 
 VARIABLE = "PLAYHEAD_STORE"
 MEMORY, SQLITE, FILES = "memory:", "sqlite:", "file:"
+SERVERS = ("postgresql:", "postgres:")
 FILE = "tapes.db"
 ANCHOR_WORDS: Mapping[str, AnchorChoice] = {"last": LAST_ANCHOR, "none": None}
 
@@ -78,7 +79,7 @@ async def chosen_store(args: Namespace) -> AsyncIterator[WholeStore]:
 
 def _to_read(url: str) -> str:
     """Return the URL that opens a store to be read only; a bare path is one of a SQLite file."""
-    whole = url if url.startswith((SQLITE, FILES)) else f"{SQLITE}///{url}"
+    whole = url if url.startswith((SQLITE, FILES, *SERVERS)) else f"{SQLITE}///{url}"
     return f"{whole}{'&' if '?' in whole else '?'}mode=ro"
 
 

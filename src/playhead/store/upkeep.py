@@ -81,7 +81,7 @@ def _place(store: Kept) -> Any:
         store = _opened(os.fspath(store))
     if isinstance(store, SQLiteTapeStore | FileTapeStore):
         return store._place
-    raise InvalidInput(f"What is looked after is kept on a disk: name {_WHAT}, not {store!r}.")
+    raise InvalidInput(f"What is looked after is kept on a disk: name {_WHAT}, not {store!r}; a PostgreSQL store has its server's own tools, pg_dump, pg_restore and pg_amcheck.")
 
 
 def _opened(text: str) -> Any:

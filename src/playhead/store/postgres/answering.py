@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from playhead.errors import PlayheadError
+from playhead.errors import AppendOutcomeUnknown, PlayheadError, StoreError
 from playhead.store.hop import Job, deliver
 from playhead.store.horizon import Horizon
 from playhead.store.lane import Queue
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.appending import Doubt
-from playhead.store.postgres.changing import Change, Changer
+from playhead.store.postgres.changing import Change, Changer, unknown
 from playhead.store.postgres.doubts import settled
 from playhead.store.postgres.failures import busy, typed
 from playhead.store.postgres.notices import Notifier
@@ -101,11 +101,20 @@ class Registrar:
             return done
         if (refusal := prepared(asked.work, limit=None)) is not None:
             raise refusal
-        done = self._changer.make(Change(asked.root, partial(settled, work=asked.work, doubt=asked.doubt, horizon=self._horizon), names=names_of(asked.work)))
+        done = self._made(asked)
         self._notifier.note(step.tape for step in asked.work.steps)
         if any(isinstance(step, Rewriting) for step in asked.work.steps):
             self._purging.add(asked.root)
         return done
+
+    def _made(self, asked: Changes) -> Any:
+        do = partial(settled, work=asked.work, doubt=asked.doubt, horizon=self._horizon)
+        try:
+            return self._changer.make(Change(asked.root, do, names=names_of(asked.work)))
+        except StoreError as refusal:
+            if isinstance(refusal, AppendOutcomeUnknown) or (asked.doubt is not None and asked.doubt.sent is not None):
+                raise unknown(refusal, self._link.server.label, work=asked.work) from refusal
+            raise
 
     def _tidy(self, queue: Queue) -> None:
         """Tell what has moved; remove what is out of use while nothing waits."""

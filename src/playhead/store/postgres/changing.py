@@ -16,7 +16,9 @@ from playhead.store.postgres.family import Family, mains, new_id
 from playhead.store.postgres.keys import Texts, name_key
 from playhead.store.postgres.retry import Patience
 from playhead.store.postgres.session import Link, Session
+from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.statements import statements
+from playhead.store.work import Work, Writing
 
 
 @dataclass(slots=True)
@@ -168,12 +170,15 @@ class Changer:
             self._book.seen[name] = tail.seq
 
 
-def unknown(refusal: PlayheadError, label: str, *, uids: list[str] | None = None) -> AppendOutcomeUnknown:
-    """Return the error of a commit of which nobody can say whether it was kept."""
-    facts = {"uids": uids} if uids else {}
+def unknown(refusal: PlayheadError, label: str, *, work: Work | None = None) -> AppendOutcomeUnknown:
+    """Return the error of a commit of which nobody can say whether it was kept, with what to ask for: the uids and keys of the entries."""
+    written = [step for step in work.steps if isinstance(step, Writing)] if work is not None else []
+    uids = [meta["uid"] for step in written for meta in step.metas]
+    keys = [meta[IDEMPOTENCY_KEY] for step in written for meta in step.metas if IDEMPOTENCY_KEY in meta]
     return AppendOutcomeUnknown(
-        f"The connection to {label} was lost while something was committed, and the server could not be asked whether it was kept ({refusal}); "
-        "once it answers, ask with find(tape, keys=..., uids=...), or do the same again with an idempotency key.",
+        f"The connection to {label} was lost while something was committed, and the server could not be asked whether it was kept ({refusal.message}); "
+        "once it answers, look with store.find(tape, uids=..., keys=...) for the entries that this error's details name, or do the same again where they have idempotency keys.",
         store=label,
-        **facts,
+        uids=uids,
+        keys=keys,
     )

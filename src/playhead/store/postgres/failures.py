@@ -9,6 +9,7 @@ from playhead.store.postgres.server import Server
 
 _LOST = "08"
 _ENDED = frozenset({"57P01", "57P02", "57P03", "25P03"})
+_CROWDED = ("too many clients", "too many connections", "connection slots")
 _FORGOTTEN = frozenset({"26000", "0A000"})
 _PASSING = _ENDED | _FORGOTTEN | {"40001", "40P01", "53300"}
 
@@ -21,6 +22,11 @@ def is_lost(error: psycopg.Error) -> bool:
     """Return whether the connection is gone with the error."""
     state = error.sqlstate
     return isinstance(error, Silence) or (state is None and isinstance(error, psycopg.OperationalError)) or (state is not None and (state.startswith(_LOST) or state in _ENDED))
+
+
+def is_crowded(error: psycopg.Error) -> bool:
+    """Return whether the server has no connection left for us; its driver only hands on the words of it."""
+    return error.sqlstate == "53300" or (error.sqlstate is None and any(words in str(error) for words in _CROWDED))
 
 
 def needs_another_session(error: psycopg.Error) -> bool:
@@ -47,6 +53,8 @@ def typed(error: BaseException, *, server: Server) -> PlayheadError:
 def _from_postgres(error: psycopg.Error, label: str) -> PlayheadError:
     why = " ".join(str(error).split()).rstrip(".")
     state = error.sqlstate
+    if is_crowded(error):
+        return busy(label, why)
     if is_lost(error):
         return StoreUnavailable(f"The server at {label} cannot be reached ({why}); check that it runs, its address and the network.", store=label)
     for beginning, make in _BY_STATE.items():
@@ -62,7 +70,8 @@ def busy(label: str, why: str) -> StoreBusy:
     return StoreBusy(f"The store at {label} is busy ({why}); try again, or give it more time with timeout=SECONDS.", store=label)
 
 
-def _rights(label: str, why: str) -> PlayheadError:
+def rights(label: str, why: str) -> StoreUnavailable:
+    """Return the error of a role that may not do what it must."""
     return StoreUnavailable(f"The role that uses {label} lacks a right ({why}); grant it, or have the owner of the database make the schema once.", store=label)
 
 
@@ -98,10 +107,9 @@ def outdated(label: str, found: int, known: int) -> StoreOutdated:
 _BY_STATE = {
     "55P03": busy,
     "57014": busy,
-    "53300": busy,
     "40": busy,
     "53": _full,
-    "42501": _rights,
+    "42501": rights,
     "28": _refused,
     "3D000": _refused,
     "25006": _read_only,

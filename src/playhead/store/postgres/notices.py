@@ -91,6 +91,8 @@ class Listener:
                 except (psycopg.Error, PlayheadError):
                     link.drop()
                     time.sleep(min(_RETRY, link.server.timeout))
+            if len(queue):
+                next(iter(queue), None)
         finally:
             link.drop()
 

@@ -8,12 +8,13 @@ from typing import TypeVar
 
 import psycopg
 
-from playhead.store.postgres.failures import is_lost, is_passing, needs_another_session, typed
+from playhead.store.postgres.failures import is_crowded, is_passing, needs_another_session, typed
 from playhead.store.postgres.session import Link, Session
 
 Result = TypeVar("Result")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.002, 0.25
+_STRANGER = 1.0
 
 
 class Patience:
@@ -27,15 +28,19 @@ class Patience:
     def wait(self, error: psycopg.Error) -> None:
         """Wait before another try. Raises what the failure comes to where there is none: it stays, or the time is over."""
         link = self._link
-        never_reached = is_lost(error) and not link.was_open
         if needs_another_session(error):
             link.drop()
         now = time.monotonic()
-        self._deadline = self._deadline or now + link.server.timeout
-        if never_reached or not is_passing(error) or now + self._pause > self._deadline:
+        self._deadline = self._deadline or now + self._whole(error)
+        if not is_passing(error) or now + self._pause > self._deadline:
             raise typed(error, server=link.server) from error
         time.sleep(self._pause)
         self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+
+    def _whole(self, error: psycopg.Error) -> float:
+        """Return for how many seconds it is tried: not for long where the server was never reached, as its address may be wrong."""
+        timeout = self._link.server.timeout
+        return timeout if self._link.was_reached or is_crowded(error) else min(timeout, _STRANGER)
 
 
 def retried(link: Link, ask: Callable[[Session], Result]) -> Result:

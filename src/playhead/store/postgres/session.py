@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import select
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -13,7 +14,7 @@ import psycopg
 
 from playhead.errors import StoreUnavailable
 from playhead.store.postgres.arrays import register
-from playhead.store.postgres.failures import Silence
+from playhead.store.postgres.failures import Silence, rights
 from playhead.store.postgres.schema import bring_up_to_date
 from playhead.store.postgres.server import Server
 from playhead.store.statements import statements
@@ -47,9 +48,20 @@ class Session:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the next statement can be sent."""
-        connection = self._connection
-        return not connection.closed and not connection.broken
+        """Whether a statement can be sent, as far as is known."""
+        return not self._connection.closed and not self._connection.broken
+
+    def has_ended(self) -> bool:
+        """Return whether the server has ended it, which an idle session hears of only when it is asked: so nothing is sent that nobody gets."""
+        if not self.is_usable:
+            return True
+        fd = self._connection.fileno()
+        if not _has_input(fd):
+            return False
+        with suppress(psycopg.Error):
+            self._connection.pgconn.consume_input()
+            return not self.is_usable or _has_input(fd)
+        return True
 
     def rows(self, statement: str, values: Values) -> list[Row]:
         """Run a statement and return its rows."""
@@ -63,9 +75,19 @@ class Session:
         """Send a statement, inside `pipeline` without a wait for what comes of it."""
         return self._connection.cursor(binary=True).execute(statement, values)
 
-    def pipeline(self) -> Any:
+    @contextmanager
+    def pipeline(self) -> Iterator[None]:
         """Send what is sent inside the block at once; outside of a transaction it is one."""
-        return self._connection.pipeline()
+        pipeline = self._connection.pipeline()
+        pipeline.__enter__()
+        try:
+            yield
+        except BaseException:
+            if self.is_usable:
+                with suppress(psycopg.Error):  # what came first is what is raised
+                    pipeline.__exit__(None, None, None)
+            raise
+        pipeline.__exit__(None, None, None)
 
     @contextmanager
     def undone(self) -> Iterator[None]:
@@ -97,7 +119,9 @@ class Session:
             "sync": "on" if server.durability == "disk" else "off",
             "read_only": "on" if server.read_only else "off",
         }
-        ((*_, has_schema, is_begun),) = self._connection.execute(statements("postgres/connection")["set_up"], values)
+        ((*_, has_schema, may_use, is_begun),) = self._connection.execute(statements("postgres/connection")["set_up"], values)
+        if has_schema and not may_use:
+            raise rights(server.label, f"it may not use the schema '{server.schema}'")
         with prepared.lock:
             if not prepared.done:
                 bring_up_to_date(self._connection, server, has_schema=has_schema, is_begun=is_begun)
@@ -109,17 +133,20 @@ class Link:
 
     def __init__(self, server: Server, *, prepared: Prepared) -> None:
         self.server = server
-        self.was_open = False
         self._prepared = prepared
         self._session: Session | None = None
 
+    @property
+    def was_reached(self) -> bool:
+        """Whether the store has had a session at all: then the server is away, else its address may be wrong."""
+        return self._prepared.done
+
     def session(self) -> Session:
         """Return the session; raises psycopg.Error where there is none to be had."""
-        if self._session is not None and not self._session.is_usable:
+        if self._session is not None and self._session.has_ended():
             self.drop()
         if self._session is None:
             self._session = Session(self.server, prepared=self._prepared)
-            self.was_open = True
         return self._session
 
     def drop(self) -> None:
@@ -128,6 +155,15 @@ class Link:
         if session is not None:
             with suppress(psycopg.Error, OSError):
                 session.close()
+
+
+def _has_input(fd: int) -> bool:
+    """Return whether something came over a socket, be it its end."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([fd], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class _Connection(psycopg.Connection[Row]):

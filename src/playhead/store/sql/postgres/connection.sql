@@ -12,6 +12,7 @@ SELECT set_config('search_path', quote_ident(%(schema)s), false),
        set_config('enable_seqscan', 'off', false),
        set_config('jit', 'off', false),
        EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %(schema)s),
+       coalesce((SELECT has_schema_privilege(oid, 'USAGE') FROM pg_catalog.pg_namespace WHERE nspname = %(schema)s), false),
        EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                WHERE n.nspname = %(schema)s AND c.relname = 'schema_version')
 

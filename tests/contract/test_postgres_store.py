@@ -1,0 +1,33 @@
+"""A store on a PostgreSQL server keeps every promise, whatever was asked of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from playhead.store.postgres.store import PostgresTapeStore
+from playhead.testing import StoreContract
+
+
+class TestPostgresTapeStoreOnDisk(StoreContract):
+    options: ClassVar[dict[str, Any]] = {}
+
+    @pytest.fixture(autouse=True)
+    def database(self, postgres_url: str) -> None:
+        self.url = postgres_url
+
+    def open_store(self, place: Path) -> PostgresTapeStore:
+        return PostgresTapeStore(self.url, **self.options)
+
+
+class TestPostgresTapeStoreForTheProcess(TestPostgresTapeStoreOnDisk):
+    """One connection reads, and the tapes are those of one tenant of several."""
+
+    options: ClassVar[dict[str, Any]] = {"durability": "process", "tenant": "one of several", "connections": 1}
+
+
+class TestPostgresTapeStoreUnderTrio(TestPostgresTapeStoreOnDisk):
+    backend = "trio"
+    options: ClassVar[dict[str, Any]] = {"durability": "process"}

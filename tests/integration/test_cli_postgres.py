@@ -1,0 +1,65 @@
+"""The program on tapes in PostgreSQL, as on those in files; what only files need it says so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.integration.program import Program
+
+TAPE = "support/42"
+
+
+@pytest.fixture
+def url(postgres_url: str) -> str:
+    return f"{postgres_url}&durability=process&timeout=5"
+
+
+def test_tapes_are_written_listed_read_and_searched(playhead: Program, url: str):
+    for text in ("My VPN drops every hour.", "Since the update.", "The router is new."):
+        playhead.json("append", "--tape", TAPE, text, "--store", url)
+    assert [tape["tape"] for tape in playhead.json("ls", "--store", url)["tapes"]] == [TAPE]
+    shown = playhead.json("show", "--tape", TAPE, "--store", url)
+    assert [entry["id"] for entry in shown["entries"]] == [1, 2, 3]
+    found = playhead.run("search", "update", "--tape", TAPE, "--store", url)
+    assert (found.code, found.err) == (0, "")
+    assert "Since the update." in found.out
+    assert "VPN" not in found.out
+    prompt = playhead.json("compile", "--tape", TAPE, "--store", url)
+    assert "My VPN drops every hour." in str(prompt)
+
+
+def test_branches_are_made_merged_and_removed(playhead: Program, url: str):
+    playhead.json("append", "--tape", "t", "first", "--store", url)
+    branch = playhead.json("fork", "t", "--store", url)["branch"]
+    playhead.json("append", "--tape", branch, "second", "--store", url)
+    playhead.json("merge", branch, "--store", url)
+    texts = [entry["payload"].get("content") for entry in playhead.json("show", "--tape", "t", "--store", url)["entries"]]
+    assert texts[:2] == ["first", "second"]
+
+
+def test_a_tape_goes_from_a_file_to_the_server_and_back_with_its_uids(playhead: Program, url: str):
+    for text in ("one", "two"):
+        playhead.json("append", "--tape", "t", text)
+    lines = playhead.run("export", "--tape", "t", "--as", "jsonl").out
+    (playhead.place / "t.jsonl").write_text(lines)
+    for _ in range(2):
+        playhead.json("import", "t.jsonl", "--tape", "t", "--store", url)
+    there = [json.loads(line) for line in playhead.run("export", "--tape", "t", "--as", "jsonl", "--store", url).out.splitlines()]
+    assert [{**entry, "id": n} for n, entry in enumerate(there[-2:], 1)] == [json.loads(line) for line in lines.splitlines()]
+    assert len([entry for entry in there if entry["kind"] == "message"]) == 2
+
+
+@pytest.mark.parametrize("words", [("verify",), ("salvage",), ("backup", "copy.db")])
+def test_what_looks_after_files_names_the_servers_own_tools(playhead: Program, url: str, words: tuple[str, ...]):
+    ran = playhead.run(*words, "--store", url)
+    assert ran.code != 0
+    assert "pg_dump" in ran.error
+
+
+def test_a_server_that_is_not_there_is_said_in_a_line_without_the_password(playhead: Program):
+    ran = playhead.run("ls", "--store", "postgresql://agents:hunter2@127.0.0.1:1/agents?timeout=0.1")
+    assert ran.code != 0
+    assert "127.0.0.1" in ran.error
+    assert "hunter2" not in ran.err + ran.out
