@@ -12,7 +12,7 @@ from scripts.twins.source import Read, home_of
 from scripts.twins.table import ALSO, OPENINGS, SCOPES, TOLD, TWINS
 
 PACKAGE = "playhead.sync"
-BY_NAME = {twin.name: twin for twin in TWINS}
+BY_NAME = {twin.original: twin for twin in TWINS}
 ITERATORS = {"AsyncIterator": "Iterator", "AsyncIterable": "Iterable", "AbstractAsyncContextManager": "Scope"}
 
 
@@ -25,18 +25,18 @@ class Page:
 
     def use(self, name: str, module: str) -> str:
         """Import a name of ours, unless it stands here."""
-        return name if module == f"{PACKAGE}.{self.name}" else self.imports.add(module, name)
+        return name if module == self.name else self.imports.add(module, name)
 
     def twin(self, name: str) -> str:
         """Return a twin's name, imported where it stands elsewhere."""
-        return self.use(name, f"{PACKAGE}.{BY_NAME[name].module}")
+        return self.use(BY_NAME[name].name, BY_NAME[name].module)
 
     def original(self, name: str, module: ModuleType) -> str:
-        """Return a name of another module, imported; a class that has a twin is called Async... here."""
+        """Return a name of another module, imported; a class that has a twin of the same name is called Async... here."""
         home = home_of(name, module)
         if home is None:
             return name
-        return self.imports.add(home[0], home[1], f"Async{name}" if name in BY_NAME else name)
+        return self.imports.add(home[0], home[1], BY_NAME[name].alias if name in BY_NAME else name)
 
     # -- types
 
@@ -60,8 +60,10 @@ class Page:
             return [*([self.original(name, module)] if BY_NAME[name].either else []), self.twin(name)]
         return [self.value(node, module)]
 
-    def value(self, node: ast.expr, module: ModuleType) -> str:
+    def value(self, node: ast.expr | None, module: ModuleType) -> str:
         """Return an expression as it stands, with what it names imported."""
+        if node is None:
+            return "None"
         return _written(_Original(self, module).visit(_copied(node)))
 
     def is_taken(self, node: ast.expr | None) -> bool:
@@ -115,14 +117,14 @@ class Page:
             arguments = [target, *arguments]
             target = self.use("soon", f"{PACKAGE}.portal")
         start, passed = (self.use("wait", f"{PACKAGE}.portal"), [target, *arguments]) if way in ("wait", "soon") else (target, arguments)
-        maker = self._maker(read)
+        maker = self.maker(read)
         if maker and isinstance(read.node.returns, ast.BinOp):
             return f"{call(f'found = {start}', passed, indent=indent)}\n{' ' * indent}return None if found is None else {maker}(found)"
         if maker:
             return nested([f"return {maker}", start], passed, indent=indent)
         return call(f"{'' if self.returned(read.node.returns, read.module) == 'None' else 'return '}{start}", passed, indent=indent)
 
-    def _maker(self, read: Read) -> str | None:
+    def maker(self, read: Read) -> str | None:
         """Return what makes a twin of what a function returns, None where that has none."""
         for member in _members(read.node.returns) if read.node.returns is not None else ():
             name = ALSO.get(member.id, member.id) if isinstance(member, ast.Name) else ""

@@ -69,7 +69,7 @@ def function(place: str) -> Read:
 
 
 def methods(place: str, *, above: type | None = None) -> dict[str, Read]:
-    """Return the public methods and properties of a class, those it has from others first, by name; without those of a class above it."""
+    """Return the public methods and properties of a class, those it has from others first, by name (what sets one: NAME=); without those of a class above it."""
     module, name = found(place)
     known: dict[str, Read] = {}
     for cls in reversed(getattr(module, name).__mro__):
@@ -79,7 +79,8 @@ def methods(place: str, *, above: type | None = None) -> dict[str, Read]:
         body = next(node for node in _tree(home).body if isinstance(node, ast.ClassDef) and node.name == cls.__name__).body
         for node in body:
             if isinstance(node, Definition) and (not node.name.startswith("_") or node.name in DUNDERS):
-                known[node.name] = Read(node=node, module=home)
+                read = Read(node=node, module=home)
+                known[f"{node.name}=" if f"{node.name}.setter" in read.decorators else node.name] = read
     return known
 
 

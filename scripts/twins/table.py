@@ -13,13 +13,14 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Twin:
-    """A class that has a twin of the same name.
+    """A class that has a twin, of the same name or `called` otherwise.
 
     `doc` is what its docstring says. `attributes` are those that are set when it is made: name, type, what it is. `on_loop` are
     methods that wait for nothing and touch what belongs to the loop. `without` are methods of which there is no twin. `bodies` are
     methods that are written here: what is returned, and the one line that returns it, which may need what `uses` names. `pages` are iterators that are read so many
     items at a time. `made` says that it can be made like the class itself; else it is made of one. `either` says that where a twin
-    is taken, the class itself is taken too.
+    is taken, the class itself is taken too. `both` says that the twin has the async form of each method as well, under its name and
+    `_async`, but for those that `names` calls otherwise, first the blocking form.
     """
 
     source: str
@@ -32,13 +33,26 @@ class Twin:
     bodies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
     uses: tuple[str, ...] = ()
+    names: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     made: bool = True
     either: bool = False
+    both: bool = False
+    called: str | None = None
+
+    @property
+    def original(self) -> str:
+        """What the class is called."""
+        return self.source.rpartition(":")[2]
 
     @property
     def name(self) -> str:
-        """What both are called."""
-        return self.source.rpartition(":")[2]
+        """What the twin is called."""
+        return self.called or self.original
+
+    @property
+    def alias(self) -> str:
+        """What the class is called beside its twin."""
+        return self.original if self.called else f"Async{self.original}"
 
     @property
     def maker(self) -> str:
@@ -49,7 +63,7 @@ class Twin:
 TWINS = (
     Twin(
         source="playhead.store.protocol:WholeStore",
-        module="store",
+        module="playhead.sync.store",
         doc="A store, as `open_store` returns it; `with` closes it.\n\n`asynchronous` is the store behind it.",
         bodies={"__enter__": ("Self", "        return self"), "__exit__": ("None", "        self.aclose()")},
         made=False,
@@ -57,7 +71,7 @@ TWINS = (
     ),
     Twin(
         source="playhead.store.query:TapeQuery",
-        module="query",
+        module="playhead.sync.query",
         doc="Which entries of one tape, in which order, and how many; iterate it, or call `all()`.\n\n`asynchronous` is the query behind it.",
         without=frozenset({"admits", "apply"}),
         bodies={"all": ("list[TapeEntry]", "        return list(self)")},
@@ -67,7 +81,7 @@ TWINS = (
     ),
     Twin(
         source="playhead.tape.tape:Tape",
-        module="tape",
+        module="playhead.sync.tape",
         doc="One tape of a store, read through one context; `with` closes the store where `open_tape` opened it.\n\n`asynchronous` is the handle behind it.",
         attributes=(
             ("store", "WholeStore", "The store behind it."),
@@ -77,10 +91,10 @@ TWINS = (
             ("sidecars", "Mounts", "The abilities that are mounted beside it, by name."),
         ),
     ),
-    Twin(source="playhead.tape.tape:Branch", module="tape", doc="A tape that was forked from another, to be merged or discarded.", parent="Tape"),
+    Twin(source="playhead.tape.tape:Branch", module="playhead.sync.tape", doc="A tape that was forked from another, to be merged or discarded.", parent="Tape"),
     Twin(
         source="playhead.model.protocol:Model",
-        module="model",
+        module="playhead.sync.model",
         doc="A model of a provider, as `get_model` returns it; `with` lets go of its connections.\n\n`asynchronous` is the model behind it.",
         bodies={"__enter__": ("Self", "        return self"), "__exit__": ("None", "        self.aclose()")},
         made=False,
@@ -88,13 +102,13 @@ TWINS = (
     ),
     Twin(
         source="playhead.agent.inbox:Inbox",
-        module="agent",
+        module="playhead.sync.agent",
         doc="The inbox of a tape: messages that wait for a run.\n\n`asynchronous` is the inbox behind it.",
         made=False,
     ),
     Twin(
         source="playhead.agent.stream:RunStream",
-        module="agent",
+        module="playhead.sync.agent",
         doc=(
             "The events of one run: `with agent.run(...) as stream: for event in stream`.\n\n"
             "The run begins with the first event that is asked for and goes on by itself, in the thread of the loop. However the block is\n"
@@ -110,7 +124,7 @@ TWINS = (
     ),
     Twin(
         source="playhead.agent.agent:Agent",
-        module="agent",
+        module="playhead.sync.agent",
         doc=(
             "Answers with a model and tools, and remembers because its tapes do; `with` closes it.\n\n"
             "`asynchronous` is the agent behind it: tools, hooks and whoever approves are called by its runs, in the thread of the loop, or\n"
@@ -142,7 +156,7 @@ TWINS = (
     ),
     Twin(
         source="playhead.prompt.manager.manager:ContextManager",
-        module="manager",
+        module="playhead.sync.manager",
         doc=(
             "Keeps the messages of one agent on a tape and compiles what its model should see of them; `with` closes it.\n\n"
             "`asynchronous` is the manager behind it. What is done in the background goes on while nothing is asked of it. Listeners are called\n"
@@ -157,22 +171,74 @@ TWINS = (
         on_loop=frozenset({"compression_holds"}),
         pages={"messages": "256"},
     ),
+    Twin(
+        source="playhead.llm.stream:AsyncTextStream",
+        module="playhead.llm.streams",
+        doc="The words of one answer as they come; iterate it once.\n\n`asynchronous` is the stream behind it, as the async methods return it.",
+        made=False,
+        called="TextStream",
+    ),
+    Twin(
+        source="playhead.llm.stream:AsyncStreamEvents",
+        module="playhead.llm.streams",
+        doc="What happens in one call, event by event; iterate it once.\n\n`asynchronous` is the stream behind it, as the async methods return it.",
+        made=False,
+        called="StreamEvents",
+    ),
+    Twin(
+        source="playhead.llm.session:Session",
+        module="playhead.llm.tape",
+        doc=(
+            "One tape of an LLM: what is asked here goes behind what it shows, and is kept on it.\n\n"
+            "Each method is there in two forms, the async one with `_async` behind its name; both see the same tape."
+        ),
+        bodies={"query": ("Query", "        return Query(self.asynchronous.query)")},
+        uses=("playhead.llm.query:Query",),
+        made=False,
+        both=True,
+        called="LLMTape",
+    ),
+    Twin(
+        source="playhead.llm.client:Client",
+        module="playhead.llm.llm",
+        doc=(
+            "Asks models, and keeps on a tape what was said.\n\n"
+            '`model` is a spec such as "openai:gpt-5-mini" (or with `provider`, what stands behind the colon), or a Model; `fallback_models` are\n'
+            "asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory. `context` says how they\n"
+            "are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.\n\n"
+            "Each method is there in two forms, the async one with `_async` behind its name; both see the same tapes, over any store. A model's\n"
+            "connections live as long as a call, or inside `with` or `async with` as long as the block."
+        ),
+        attributes=(
+            ("models", "tuple[str | Model, ...]", "Who is asked, in order."),
+            ("store", "WholeStore", "Where the tapes are kept."),
+            ("strategy", "Strategy | None", "How prompts are compiled."),
+            ("budget", "Budget | None", "The budget of prompts, None for that of the model."),
+        ),
+        without=frozenset({"handle"}),
+        names={"aclose": ("close", "aclose")},
+        both=True,
+        called="LLM",
+    ),
 )
 
 PAGES = MappingProxyType(
     {
-        "__init__": (
+        "playhead.sync.__init__": (
             "The same names without `await`: blocking twins, served by one event loop in a thread of its own.\n\n"
             "The loop starts with the first call and serves them all, from whichever thread they come, also from one that runs an\n"
             "event loop itself. It ends with the process; a forked child starts its own. `wait` runs any other async function on it.\n"
         ),
-        "store": "The blocking store.",
-        "query": "The blocking query of a tape.",
-        "tape": "The blocking tape, and the blocking branch.",
-        "model": "The blocking model.",
-        "agent": "The blocking agent, the stream of a run, and the inbox.",
-        "manager": "The blocking context manager.",
-        "calls": "The functions that take or make something blocking.",
+        "playhead.sync.store": "The blocking store.",
+        "playhead.sync.query": "The blocking query of a tape.",
+        "playhead.sync.tape": "The blocking tape, and the blocking branch.",
+        "playhead.sync.model": "The blocking model.",
+        "playhead.sync.agent": "The blocking agent, the stream of a run, and the inbox.",
+        "playhead.sync.manager": "The blocking context manager.",
+        "playhead.llm.streams": "The answer of a model as it comes, without `await`.",
+        "playhead.llm.tape": "A conversation on one tape, in both forms.",
+        "playhead.llm.llm": "Asking models by name, in both forms.",
+        "playhead.sync.calls": "The functions that take or make something blocking.",
     }
 )
 """What the docstrings of the modules say."""

@@ -50,19 +50,21 @@ def modules() -> dict[Path, str]:
     """Return the text of every module that is written, by its path below the root of the project."""
     names = dict.fromkeys(twin.module for twin in TWINS)
     texts = {name: _of_classes(name, [twin for twin in TWINS if twin.module == name]) for name in names}
-    texts |= {"calls": _of_functions(), "__init__": _of_package()}
-    return {Path("src", *PACKAGE.split("."), f"{name}.py"): text for name, text in texts.items()}
+    texts |= {f"{PACKAGE}.calls": _of_functions(), f"{PACKAGE}.__init__": _of_package()}
+    return {Path("src", *name.split(".")).with_suffix(".py"): text for name, text in texts.items()}
 
 
 def _of_package() -> str:
     """Return the module that makes the names of all others its own, each when it is first used."""
-    homes = {module: sorted(twin.name for twin in TWINS if twin.module == module) for module in {twin.module for twin in TWINS}}
-    homes |= {"calls": sorted(_place(place)[1] for place in FUNCTIONS), **HELPERS}
-    names = sorted(name for found in homes.values() for name in found)
-    shown = "".join(f"    {line}\n" for module in sorted(homes) for line in [f"from {PACKAGE}.{module} import {', '.join(sorted(homes[module], key=rank))}"])
-    listed = "".join(f'    "{name}",\n' for name in sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name)))
-    placed = "".join(f'    "{name}": "{module}",\n' for module in sorted(homes) for name in homes[module])
-    return INIT.format(doc=PAGES["__init__"], note=NOTE, shown=shown, listed=listed, placed=placed)
+    homes: dict[str, list[str]] = {"calls": [_place(place)[1] for place in FUNCTIONS], **HELPERS}
+    for twin in TWINS:
+        package, _, module = twin.module.rpartition(".")
+        if package == PACKAGE:
+            homes.setdefault(module, []).append(twin.name)
+    shown = "".join(f"    from {PACKAGE}.{module} import {', '.join(sorted(homes[module], key=lambda name: (rank(name), name)))}\n" for module in sorted(homes))
+    listed = "".join(f'    "{name}",\n' for name in sorted((name for names in homes.values() for name in names), key=lambda name: (name[0].islower(), name)))
+    placed = "".join(f'    "{name}": "{module}",\n' for module in sorted(homes) for name in sorted(homes[module]))
+    return INIT.format(doc=PAGES[f"{PACKAGE}.__init__"], note=NOTE, shown=shown, listed=listed, placed=placed)
 
 
 def _of_classes(name: str, twins: list[Twin]) -> str:
@@ -72,15 +74,17 @@ def _of_classes(name: str, twins: list[Twin]) -> str:
 
 
 def _of_functions() -> str:
-    page = Page(name="calls")
-    written = []
-    for place in FUNCTIONS:
-        read = function(place)
-        target = page.imports.add(*_place(place), f"async_{read.name}")
-        way = "wait" if read.waits else "plain"
-        lines = [call(f"def {read.name}", page.parameters(read, first=None), indent=0, end=f") -> {page.returned(read.node.returns, read.module)}:"), docstring(spoken(read.doc), indent=4)]
-        written.append("\n".join([*lines, page.body(read, target, page.arguments(read, is_method=False), indent=4, way=way)]))
+    page = Page(name=f"{PACKAGE}.calls")
+    written = [_function(page, place) for place in FUNCTIONS]
     return "\n\n\n".join([_top(page), *written]) + "\n"
+
+
+def _function(page: Page, place: str) -> str:
+    read = function(place)
+    target = page.imports.add(*_place(place), f"async_{read.name}")
+    head = call(f"def {read.name}", page.parameters(read, first=None), indent=0, end=f") -> {page.returned(read.node.returns, read.module)}:")
+    body = page.body(read, target, page.arguments(read, is_method=False), indent=4, way="wait" if read.waits else "plain")
+    return "\n".join([head, docstring(spoken(read.doc), indent=4), body])
 
 
 def _top(page: Page) -> str:
@@ -90,12 +94,12 @@ def _top(page: Page) -> str:
 def _class(page: Page, twin: Twin) -> Iterator[str]:
     """Yield the parts of a class, between which a line is empty."""
     module, name = found(twin.source)
-    original = page.imports.add(module.__name__, name, f"Async{name}")
+    original = page.imports.add(module.__name__, name, twin.alias)
     parent = BY_NAME[twin.parent] if twin.parent else None
     known = methods(twin.source, above=getattr(*found(parent.source)) if parent else None)
     for place in twin.uses:
         page.imports.add(*_place(place))
-    yield f"class {name}{f'({parent.name})' if parent else ''}:"
+    yield f"class {twin.name}{f'({parent.name})' if parent else ''}:"
     yield docstring(twin.doc, indent=4)
     yield f"\n    asynchronous: {original}"
     if parent is None:
@@ -127,7 +131,7 @@ def _of(page: Page, twin: Twin, original: str) -> Iterator[str]:
     if children:
         page.imports.add("typing", "Any")
         (child,) = children
-        yield f"        kind: Any = {child.name} if isinstance(asynchronous, Async{child.name}) else cls"
+        yield f"        kind: Any = {child.name} if isinstance(asynchronous, {child.alias}) else cls"
     yield f"        twin: Self = {'kind.__new__(kind)' if children else 'cls.__new__(cls)'}\n        twin.asynchronous = asynchronous\n        return twin"
 
 
@@ -140,6 +144,9 @@ def _blocks(page: Page, twin: Twin, known: dict[str, Read]) -> Iterator[str]:
         yield twin.bodies["__enter__"][1] if "__enter__" in twin.bodies else f"        {page.use('entered', f'{PACKAGE}.scope')}(self.asynchronous)\n        return self"
         yield "\n" + call("def __exit__", EXIT, indent=4, end=") -> None:")
         yield twin.bodies["__exit__"][1] if "__exit__" in twin.bodies else f"        {page.use('wait', f'{PACKAGE}.portal')}(self.asynchronous.__aexit__, kind, error, trace)"
+    if twin.both and "__aenter__" in known:
+        yield "\n    async def __aenter__(self) -> Self:\n        await self.asynchronous.__aenter__()\n        return self"
+        yield "\n" + call("async def __aexit__", EXIT, indent=4, end=") -> None:") + "\n        await self.asynchronous.__aexit__(kind, error, trace)"
     if "__anext__" in known:
         item = page.returned(known["__anext__"].node.returns, known["__anext__"].module)
         yield f"\n    def __iter__(self) -> {page.imports.add('collections.abc', 'Iterator')}[{item}]:\n        return self"
@@ -158,24 +165,55 @@ def _attribute(page: Page, twin: Twin, name: str, kind: str, doc: str) -> str:
 
 
 def _method(page: Page, twin: Twin, read: Read) -> str:
-    way, told = way_of(read, twin), docstring(spoken(read.doc), indent=8)
-    if read.name in twin.bodies:
-        annotation, body = twin.bodies[read.name]
-        returned = page.returned(ast.parse(annotation, mode="eval").body, read.module)
-    else:
-        returned = page.returned(read.node.returns, read.module)
-        body = page.body(read, f"self.asynchronous.{read.name}", page.arguments(read, is_method=True), indent=8, way=way, size=_size(page, twin, read.name)) if way != "property" else _read(page, read)
+    """Return a method or property, and its async form where the twin has both."""
+    way = way_of(read, twin)
+    if way == "property":
+        return "\n".join(_property(page, twin, read))
+    if way == "setter":
+        return f"\n    @{read.name}.setter\n" + call(f"def {read.name}", page.parameters(read, first="self"), indent=4, end=") -> None:") + f"\n        self.asynchronous.{read.name} = {read.name}"
+    arguments = page.arguments(read, is_method=True)
+    returned, body = _given_body(page, twin, read) if read.name in twin.bodies else _followed(page, twin, read, way)
+    head = "\n    @classmethod\n" if way == "opened" else "\n"
+    name, other = twin.names.get(read.name, (read.name, f"{read.name}_async"))
+    whole = head + _signed(page, read, name, returned, first="cls" if way == "opened" else "self", said=spoken(read.doc)) + f"\n{body}"
+    if not (twin.both and read.waits):
+        return whole
+    also = "" if page.value(read.node.returns, read.module) == "None" else "return "
+    form = _signed(page, read, other, page.value(read.node.returns, read.module), first="self", said=read.doc, start="async def")
+    return f"{whole}\n\n{form}\n" + call(f"{also}await self.asynchronous.{read.name}", arguments, indent=8)
+
+
+def _followed(page: Page, twin: Twin, read: Read, way: str) -> tuple[str, str]:
+    """Return what a method returns, and its lines, as they follow from its async form."""
+    returned = page.returned(read.node.returns, read.module)
     if "asynccontextmanager" in read.decorators:
         returned = f"{page.use('Scope', f'{PACKAGE}.scope')}[{returned.partition('[')[2]}"
-    if way == "opened":
-        body = body.replace("self.asynchronous.", f"Async{twin.name}.")
-    head = {"property": "\n    @property\n", "opened": "\n    @classmethod\n"}.get(way, "\n")
-    return head + call(f"def {read.name}", page.parameters(read, first="cls" if way == "opened" else "self"), indent=4, end=f") -> {returned}:") + f"\n{told}\n{body}"
+    target = f"{twin.alias if way == 'opened' else 'self.asynchronous'}.{read.name}"
+    return returned, page.body(read, target, page.arguments(read, is_method=True), indent=8, way=way, size=_size(page, twin, read.name))
 
 
-def _read(page: Page, read: Read) -> str:
-    maker = page._maker(read)
-    return f"        return {maker}(self.asynchronous.{read.name})" if maker else f"        return self.asynchronous.{read.name}"
+def _signed(page: Page, read: Read, name: str, returned: str, *, first: str, said: str, start: str = "def") -> str:
+    """Return the head of a method with its docstring."""
+    return call(f"{start} {name}", page.parameters(read, first=first), indent=4, end=f") -> {returned}:") + f"\n{docstring(said, indent=8)}"
+
+
+def _given_body(page: Page, twin: Twin, read: Read) -> tuple[str, str]:
+    annotation, body = twin.bodies[read.name]
+    used = [place for place in twin.uses if place.endswith(f":{annotation}")]
+    return (annotation if used else page.returned(ast.parse(annotation, mode="eval").body, read.module)), body
+
+
+def _property(page: Page, twin: Twin, read: Read) -> Iterator[str]:
+    maker = page.maker(read) if read.name not in twin.bodies else ""
+    if read.name in twin.bodies:
+        returned, body = _given_body(page, twin, read)
+    else:
+        returned = page.returned(read.node.returns, read.module)
+        body = f"        return {maker}(self.asynchronous.{read.name})" if maker else f"        return self.asynchronous.{read.name}"
+    yield f"\n    @property\n    def {read.name}(self) -> {returned}:\n{docstring(spoken(read.doc), indent=8)}\n{body}"
+    if twin.both and maker is not None:
+        original = page.value(read.node.returns, read.module)
+        yield f"\n    @property\n    def {read.name}_async(self) -> {original}:\n{docstring(read.doc, indent=8)}\n        return self.asynchronous.{read.name}"
 
 
 def _place(place: str) -> tuple[str, str]:
@@ -196,6 +234,8 @@ def way_of(read: Read, twin: Twin) -> str:
     head = named[0] if named else ""
     if "property" in read.decorators:
         return "property"
+    if f"{read.name}.setter" in read.decorators:
+        return "setter"
     if head in OPENINGS:
         return "opened"
     if "asynccontextmanager" in read.decorators or head in SCOPES or head == "AbstractAsyncContextManager":

@@ -80,8 +80,9 @@ class _Call(Generic[R]):
         self._loop = _PORTAL.get()
         self._scope: anyio.CancelScope | None = None
         self._task: asyncio.Task[None] | None = None
-        self._ended = threading.Lock()
-        self._ended.acquire()
+        self._is_ended = False
+        self._bell = threading.Lock()
+        self._bell.acquire()
 
     def begin(self) -> None:
         """Have the loop start it, in the context of the caller."""
@@ -100,14 +101,18 @@ class _Call(Generic[R]):
 
     def end(self) -> None:
         """Cancel it where it still runs, and wait until it has ended; what it does under a shield is finished."""
-        if self._ended.locked():
+        if not self._is_ended:
             self._loop.call_soon_threadsafe(self._stop)
             self._wait()
 
     def _wait(self) -> None:
-        while not self._ended.acquire(timeout=PULSE):
-            continue
-        self._ended.release()
+        """Wait for the end; an interruption may come at any place in here."""
+        while not self._is_ended:
+            self._bell.acquire(timeout=PULSE)
+
+    def _end(self) -> None:
+        self._is_ended = True
+        self._bell.release()
 
     def _start(self) -> None:
         self._scope = anyio.CancelScope()
@@ -116,8 +121,8 @@ class _Call(Generic[R]):
     def _stop(self) -> None:
         if self._scope is not None:
             self._scope.cancel()
-        elif self._ended.locked():  # it was never begun
-            self._ended.release()
+        else:  # it was never begun
+            self._end()
 
     async def _run(self) -> None:
         assert self._scope is not None  # noqa: S101 - for type checkers
@@ -127,7 +132,7 @@ class _Call(Generic[R]):
         except BaseException as exc:  # noqa: BLE001 - it is raised where it is waited for
             self._error = exc
         finally:
-            self._ended.release()
+            self._end()
 
 
 def wait(function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R:
