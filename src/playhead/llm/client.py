@@ -58,7 +58,8 @@ class Client:
         **options: Any,
     ) -> None:
         try:
-            self.models = tuple(_named(one, provider) for one in (model, *((fallback_models,) if isinstance(fallback_models, str) else fallback_models)))
+            others = (fallback_models,) if isinstance(fallback_models, str) else fallback_models
+            self.models = (_named(model, provider), *(_named(one, None if isinstance(one, str) and ":" in one else provider) for one in others))
             self._context = _checked(context) or default_tape_context()
             self.store = adapt(InMemoryTapeStore() if tape_store is None else tape_store)
         except InvalidInput as exc:

@@ -135,10 +135,14 @@ def test_a_run_that_is_interrupted_ends_and_keeps_what_was_said():
 def test_an_interruption_in_the_loop_over_a_query_leaves_the_tape_usable():
     tape = sync.open_tape("memory:", "t")
     tape.append_many([ph.user(str(n)) for n in range(5)])
-    with pytest.raises(KeyboardInterrupt):
+
+    def looked() -> None:
         for entry in tape.query():
             if entry.id == 3:
                 signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        looked()
     assert len(tape.query().all()) == 5
     assert sum(thread.name == "playhead-sync" for thread in threading.enumerate()) == 1
 
