@@ -176,9 +176,11 @@ def test_media_reach_the_model_and_stand_beside_the_tape():
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("make", [ListStore, SilentListStore, AsyncListStore, ph.InMemoryTapeStore], ids=lambda make: make.__name__)
-def test_both_forms_see_the_same_tape_over_every_store(make, backend: str):
-    tape = ph.LLM(ScriptedModel(["a", "b", "c"]), tape_store=make()).tape("t")
+@pytest.mark.parametrize("make", [ListStore, SilentListStore, AsyncListStore, ph.InMemoryTapeStore, ph.FileTapeStore, ph.SQLiteTapeStore], ids=lambda make: make.__name__)
+def test_both_forms_see_the_same_tape_over_every_store(make, backend: str, tmp_path):
+    on_disk = make in (ph.FileTapeStore, ph.SQLiteTapeStore)
+    store = make(tmp_path / "tapes") if on_disk else make()
+    tape = ph.LLM(ScriptedModel(["a", "b", "c"]), tape_store=store).tape("t")
     assert tape.chat("one") == "a"
 
     async def go() -> None:
@@ -192,6 +194,8 @@ def test_both_forms_see_the_same_tape_over_every_store(make, backend: str):
 
     anyio.run(go, backend=backend)
     assert [e.payload["content"] for e in tape.query().kinds("message").all()] == ["one", "a", "two", "b", "three", "c", "four"]
+    if on_disk:
+        ph.sync.wait(store.aclose)
 
 
 @pytest.mark.parametrize("make", [ph.FileTapeStore, lambda place: ph.SQLiteTapeStore(place / "t.db")], ids=["file", "sqlite"])
