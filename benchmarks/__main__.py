@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 
-NAMES = ("append", "reads", "branches", "compiling", "agent", "importing", "tokens", "cache", "folding", "recall", "memory", "sweep", "file_store")
+NAMES = ("append", "reads", "branches", "compiling", "agent", "blocking", "importing", "tokens", "cache", "folding", "recall", "memory", "sweep", "file_store")
 
 
 def main() -> None:

@@ -117,7 +117,8 @@ def _making(page: Page, twin: Twin, known: dict[str, Read], original: str) -> It
         made = known["__init__"]
         yield "\n" + call("def __init__", page.parameters(made, first="self"), indent=4, end=") -> None:")
         yield call(f"self.asynchronous = {original}", page.arguments(made, is_method=True), indent=8)
-        yield from _of(page, twin, original)
+        if not twin.both:
+            yield from _of(page, twin, original)
     else:
         yield f"\n    def __init__(self, asynchronous: {original}) -> None:\n        self.asynchronous = asynchronous"
     yield "\n    def __repr__(self) -> str:\n        return repr(self.asynchronous)"

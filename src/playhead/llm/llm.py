@@ -66,13 +66,6 @@ class LLM:
             **{name: given(option) for name, option in options.items()},
         )
 
-    @classmethod
-    def of(cls, asynchronous: Client) -> Self:
-        """Return the twin of what is there already."""
-        twin: Self = cls.__new__(cls)
-        twin.asynchronous = asynchronous
-        return twin
-
     def __repr__(self) -> str:
         return repr(self.asynchronous)
 
