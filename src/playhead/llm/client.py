@@ -15,6 +15,7 @@ from playhead.agent.stream import Emit, RunStream
 from playhead.errors import ErrorKind, InvalidInput, LLMError
 from playhead.llm.ask import Ask, Messages, Tools, ask_of
 from playhead.llm.failures import told
+from playhead.llm.handles import Handles
 from playhead.llm.models import Models
 from playhead.llm.result import ToolAutoResult, chat_calls, result_of
 from playhead.llm.session import Session
@@ -68,6 +69,7 @@ class Client:
         self.budget = budget
         self._counter = counter
         self._models = Models(options)
+        self._handles = Handles(self.handle)
 
     async def __aenter__(self) -> Self:
         self._models.keep()
@@ -228,7 +230,7 @@ class Client:
         return replace(ask, runs=False) if needs == "told" else ask
 
     def _turn(self, ask: Ask, tape: str | None, context: TapeContext | None) -> tuple[Turn, Tape]:
-        handle = Tape(InMemoryTapeStore(), SCRATCH) if tape is None else self.handle(tape, context=context)
+        handle = Tape(InMemoryTapeStore(), SCRATCH) if tape is None else self._handles.get(tape).with_context(_checked(context) or self._context)
         return Turn(ask, tape=handle, models=self._models, strategy=self.strategy, budget=self.budget), handle
 
     async def _settled(self, ask: Ask, tape: str | None, context: TapeContext | None) -> Settled:

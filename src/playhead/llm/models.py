@@ -14,29 +14,49 @@ from playhead.model.registry import OpenModel, get_model
 from playhead.model.remote import RemoteModel
 
 
+class _Block:
+    """What is kept for the blocks that are open on one event loop."""
+
+    def __init__(self, loop: EventLoopToken) -> None:
+        self.loop = loop
+        self.depth = 0
+        self.models: dict[str, Model] = {}
+        self.stack = AsyncExitStack()
+
+
 class Models:
     """Opens models, all with the same options.
 
-    A model with connections lives as long as the call, or inside `keeping` as long as the block, for calls on the event loop that
-    entered it. One without, such as a script, is opened once.
+    A model with connections lives as long as the call, or between `keep` and `aclose` as long as that, for calls on the event loop
+    that they came from. One without, such as a script, is opened once.
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._options = dict(options)
         self._local: dict[str, Model] = {}
-        self._kept: dict[str, Model] = {}
-        self._home: EventLoopToken | None = None
-        self._stack = AsyncExitStack()
+        self._blocks: list[_Block] = []
 
     def keep(self) -> None:
         """Keep what is opened on this event loop from now on."""
-        self._home = current_token()
+        block = self._here()
+        if block is None:
+            block = _Block(current_token())
+            self._blocks.append(block)
+        block.depth += 1
 
     async def aclose(self) -> None:
-        """Close what was kept."""
-        self._home, stack, self._stack = None, self._stack, AsyncExitStack()
-        self._kept.clear()
-        await stack.aclose()
+        """Close what was kept on this event loop, once as often as it was asked for."""
+        block = self._here()
+        if block is None:
+            return
+        block.depth -= 1
+        if not block.depth:
+            self._blocks.remove(block)
+            await block.stack.aclose()
+
+    def _here(self) -> _Block | None:
+        loop = current_token()
+        return next((block for block in self._blocks if block.loop == loop), None)
 
     @asynccontextmanager
     async def open(self, spec: str | Model) -> AsyncIterator[Model]:
@@ -44,8 +64,8 @@ class Models:
         if not isinstance(spec, str):
             yield spec
             return
-        is_home = self._home is not None and self._home == current_token()
-        known = self._local.get(spec) or (self._kept.get(spec) if is_home else None)
+        block = self._here()
+        known = self._local.get(spec) or (None if block is None else block.models.get(spec))
         if known is not None:
             yield known
             return
@@ -53,8 +73,8 @@ class Models:
         if not isinstance(model, RemoteModel):
             self._local[spec] = model
             yield model
-        elif is_home:
-            self._kept[spec] = await self._stack.enter_async_context(model)
+        elif block is not None:
+            block.models[spec] = await block.stack.enter_async_context(model)
             yield model
         else:
             async with model:

@@ -38,10 +38,10 @@ class _Portal:
         if self._thread is threading.current_thread():
             raise InvalidInput("A blocking call cannot be made from inside another one, as it would wait for itself; use the async form there.")
         loop = self._loop
-        if loop is not None:
+        if loop is not None and not loop.is_closed():
             return loop
         with self._lock:
-            if self._loop is None:
+            if self._loop is None or self._loop.is_closed():
                 self._loop = self._start()
             return self._loop
 
@@ -108,7 +108,8 @@ class _Call(Generic[R]):
     def _wait(self) -> None:
         """Wait for the end; an interruption may come at any place in here."""
         while not self._is_ended:
-            self._bell.acquire(timeout=PULSE)
+            if not self._bell.acquire(timeout=PULSE) and self._loop.is_closed():
+                raise StoreUnavailable("The loop of the blocking calls has ended meanwhile, so nobody knows what became of this call; look before you repeat it.")
 
     def _end(self) -> None:
         self._is_ended = True

@@ -228,3 +228,38 @@ def test_it_says_who_it_asks():
     assert ph.LLM("openai:gpt-5-mini", provider="openai").models == ("openai:gpt-5-mini",)
     assert (ph.LLM("echo:").model, ph.LLM(ScriptedModel([])).model) == ("echo:", "script")
     assert (repr(llm.tape("t")), llm.tape("t").name) == ("LLMTape('t')", "t")
+
+
+class Reading(ph.InMemoryTapeStore):
+    """Counts the entries that are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = 0
+
+    async def fetch_all(self, query):
+        found = await super().fetch_all(query)
+        self.read += len(found)
+        return found
+
+
+def test_what_was_read_for_one_chat_is_not_read_again_for_the_next():
+    store = Reading()
+    tape = ph.LLM(ScriptedModel(["a", "b", "c"]), tape_store=store).tape("t")
+    tape.handle.append_many([ph.user(str(n)) for n in range(400)])
+    tape.chat("one")
+    store.read = 0
+    tape.chat("two")
+    assert store.read < 40
+    tape.reset()
+    tape.chat("three")
+    assert [m.text for m in tape.read_messages()] == ["three", "c"]
+
+
+def test_more_tapes_than_are_remembered_are_asked_all_the_same():
+    model = ScriptedModel([lambda asked: " ".join(m.text for m in asked.messages)] * 80)
+    llm = ph.LLM(model)
+    for word in ("a", "b"):
+        for n in range(40):
+            llm.chat(f"{word}{n}", tape=f"t{n}")
+    assert [llm.tape(f"t{n}").read_messages()[-1].text for n in (0, 39)] == ["a0 a0 b0", "a39 a39 b39"]

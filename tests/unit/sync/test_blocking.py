@@ -118,6 +118,24 @@ def test_a_forked_child_starts_its_own_loop():
     assert (result.returncode, result.stdout.strip()) == (0, "2"), result.stderr
 
 
+def test_a_loop_that_was_ended_from_inside_is_followed_by_another():
+    code = (
+        "import asyncio, playhead as ph\n"
+        "tape = ph.sync.open_tape('memory:', 't')\n"
+        "tape.append(ph.user('one'))\n"
+        "async def leave(): raise SystemExit\n"
+        "async def doom():\n"
+        "    asyncio.get_running_loop().create_task(leave())\n"
+        "    await asyncio.sleep(60)\n"
+        "try: ph.sync.wait(doom)\n"
+        "except asyncio.CancelledError: print('cancelled')\n"
+        "while ph.sync.portal._PORTAL._thread.is_alive(): pass\n"
+        "print(tape.append(ph.user('two')).id)\n"
+    )
+    result = run_python(code)
+    assert (result.returncode, result.stdout.split()) == (0, ["cancelled", "2"]), result.stderr
+
+
 def test_a_program_that_forgets_to_close_ends_quietly_and_keeps_what_it_wrote(tmp_path):
     url = f"sqlite:///{tmp_path / 'notes.db'}"
     result = run_python("import sys, playhead as ph\nph.sync.open_tape(sys.argv[1], 't').append(ph.user('kept'))", url)
