@@ -13,6 +13,7 @@ from scripts.twins.table import ALSO, OPENINGS, SCOPES, TOLD, TWINS
 
 PACKAGE = "playhead.sync"
 BY_NAME = {twin.original: twin for twin in TWINS}
+SEVERAL = ("Iterable", "Sequence")
 ITERATORS = {"AsyncIterator": "Iterator", "AsyncIterable": "Iterable", "AbstractAsyncContextManager": "Scope"}
 
 
@@ -58,6 +59,8 @@ class Page:
             return [self.original(name, module), self.twin(TOLD[name])]
         if name in BY_NAME:
             return [*([self.original(name, module)] if BY_NAME[name].either else []), self.twin(name)]
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) in SEVERAL:
+            return [f"{self.value(node.value, module)}[{self.taken(node.slice, module)}]"]
         return [self.value(node, module)]
 
     def value(self, node: ast.expr | None, module: ModuleType) -> str:
@@ -67,7 +70,9 @@ class Page:
         return _written(_Original(self, module).visit(_copied(node)))
 
     def is_taken(self, node: ast.expr | None) -> bool:
-        """Whether a parameter may be given a twin."""
+        """Whether a parameter may be given a twin, or several."""
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) in SEVERAL:
+            return self.is_taken(node.slice)
         return node is not None and any(isinstance(member, ast.Name) and (member.id in BY_NAME or member.id in TOLD) for member in _members(node))
 
     # -- functions

@@ -46,7 +46,7 @@ class LLM:
         model: str | AsyncModel | Model,
         *,
         provider: str | None = None,
-        fallback_models: Iterable[str | AsyncModel] = (),
+        fallback_models: Iterable[str | AsyncModel | Model] = (),
         tape_store: TapeStore | AsyncTapeStore | AsyncWholeStore | WholeStore | None = None,
         context: TapeContext | None = None,
         strategy: Strategy | None = None,
@@ -57,7 +57,7 @@ class LLM:
         self.asynchronous = Client(
             given(model),
             provider=provider,
-            fallback_models=fallback_models,
+            fallback_models=given(fallback_models),
             tape_store=given(tape_store),
             context=context,
             strategy=strategy,

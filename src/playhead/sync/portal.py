@@ -171,7 +171,9 @@ async def soon(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -
 
 
 def given(value: Any) -> Any:
-    """Return what stands behind a twin, and anything else as it is."""
+    """Return what stands behind a twin, or behind those in a list or tuple, and anything else as it is."""
+    if isinstance(value, list | tuple):
+        return tuple(map(given, value))
     return getattr(value, "asynchronous", value)
 
 

@@ -124,6 +124,16 @@ def test_a_twin_of_a_model_and_of_a_store_is_taken_where_theirs_are(tmp_path):
         tape.head()
 
 
+def test_fallbacks_may_be_twins_and_a_memory_folds_behind_the_turns():
+    strategy = ph.AutobiographicalStrategy(compression_model="extractive", recent_window_tokens=50, target_chunk_tokens=60, summary_target_tokens=40, l1_holdback_chunks=0)
+    with sync.get_model("echo:") as echo, sync.Agent(model=ScriptedModel([ph.ModelUnavailable("Busy.")] * 9), fallbacks=[echo], strategy=strategy, tick="manual") as agent:
+        for n in range(8):
+            with agent.run(f"The order A{n} stands in file{n}.py, line {n}, and goes to C{n}.", tape="t") as stream:
+                assert stream.text().startswith(f"The order A{n}")
+        assert agent.tick("t")
+        agent.settled()
+
+
 def test_a_fork_says_what_its_merge_did():
     tape = sync.open_tape("memory:", "t")
     scope = tape.fork_tape(name="trial")

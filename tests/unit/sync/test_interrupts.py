@@ -17,6 +17,7 @@ from playhead import sync
 from playhead.sync.portal import taken
 from playhead.testing import ScriptedModel
 
+pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system sends no signals to a thread")
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 
 
