@@ -53,7 +53,8 @@ MEMBERS = [(name, member) for name in CLASSES for member in members(name) if f"{
 def plain(annotation: object) -> str:
     """Return an annotation as both forms have it: a twin counts as what it is a twin of, once."""
     text = re.sub(rf"\bAsync({'|'.join(CLASSES)})\b", r"\1", str(annotation))
-    parts = list(dict.fromkeys(text.split(" | ")))
+    text = re.sub(r"\b(\w+) \| \1\b", r"\1", text)
+    parts = text.split(" | ")
     return " | ".join(part for part in parts if part != "WholeStore" or not {"Store", "BlobStore"} & set(parts))
 
 
