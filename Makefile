@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PYTHON
 
-.PHONY: help demo test lint format types layers check bench soak docs clean
+.PHONY: help demo test lint format types layers check twins bench soak docs clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -37,6 +37,9 @@ layers: $(READY) ## check that imports only point down
 	@$(BIN)/lint-imports --no-logo
 
 check: test lint types layers ## everything CI runs
+
+twins: $(READY) ## write the blocking twins anew, from scripts/twins/table.py
+	@$(BIN)/python -m scripts.twins
 
 bench: $(READY) ## measure, see benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -12,6 +12,7 @@ NAMES = (
     "branches",
     "compiling",
     "agent",
+    "blocking",
     "importing",
     "tokens",
     "cache",

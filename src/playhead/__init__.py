@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from playhead.entry.message import Media, Message, ProviderItem, Text, Thinking, ToolCall, ToolResult, assistant, system, tool_result_message, user
     from playhead.errors.agent import BadPlugin, InvalidTool, StepLimitReached, ToolFailed
     from playhead.errors.fold import BodyNotWhole, InvalidOption, ManagerClosed, MessageNotFound, NoCompressionModel, SummaryNotFound
+    from playhead.errors.llm import ErrorKind, LLMError
     from playhead.errors.model import BadReply, ContextLimitExceeded, ModelError, ModelRefused, ModelRejected, ModelUnavailable, OutputMismatch, ProviderNotFoundError
     from playhead.errors.store import (
         AnchorNotFound,
@@ -93,6 +94,11 @@ if TYPE_CHECKING:
     from playhead.fold.writing.summarizer import Summarizer
     from playhead.importers.driver import import_file
     from playhead.importers.report import ImportReport, Progress
+    from playhead.llm.llm import LLM
+    from playhead.llm.result import ToolAutoResult
+    from playhead.llm.stream import AsyncStreamEvents, AsyncTextStream
+    from playhead.llm.streams import StreamEvents, TextStream
+    from playhead.llm.tape import LLMTape
     from playhead.model.protocol import CallReady, Model, ModelRequest, ReasoningDelta, Reply, TextDelta, ToolSpec, Usage
     from playhead.model.registry import get_model
     from playhead.prompt.budget import Budget
@@ -133,6 +139,7 @@ if TYPE_CHECKING:
     from playhead.store.sweep import BlobReport, gc_blobs, unused_blobs
     from playhead.store.transfer.moving import copy_store, export_store, import_store
     from playhead.store.transfer.report import TransferProgress, TransferReport
+    from playhead.store.unavailable import UnavailableTapeStore
     from playhead.store.upkeep import backup, salvage, verify
     from playhead.store.urls import open_store
     from playhead.tape.comparison import TapeDiff
@@ -157,26 +164,27 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "LAST_ANCHOR", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "ArchiveReport", "ArchivingStore", "AsyncTapeStore", "AutobiographicalConfig",
-    "AutobiographicalStrategy", "BadPlugin", "BadReply", "Blob", "BlobCollector", "BlobNames", "BlobNotFound", "BlobReport", "BlobStore", "Body", "BodyNotWhole", "Branch",
-    "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher", "ByPhase", "CallReady", "Census", "ClassAwareCounter", "Conflict", "ContextBudget",
-    "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny", "ErrorEvent", "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed",
-    "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw", "FoldMemory", "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap",
-    "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection", "Instrumentation", "InvalidDate", "InvalidInput", "InvalidModelSpec",
-    "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy", "Lease", "LeaseHeld", "LeaseLost", "Leased", "LineCodec", "Loss",
-    "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent", "MessageNotFound", "MissingExtra", "Model", "ModelError", "ModelRefused", "ModelRejected",
-    "ModelRequest", "ModelSummarizer", "ModelUnavailable", "ModelUsage", "NameTaken", "Need", "NoAnchors", "NoCompressionModel", "Node", "NotFound", "NothingToSend", "OldestFirst",
-    "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused", "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "PostgresTapeStore", "Proceed",
-    "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem", "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded",
-    "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace", "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore",
-    "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution", "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy",
-    "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable", "StoredMessage", "Strategy", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape",
-    "TapeContext", "TapeDiff", "TapeDiffers", "TapeEntry", "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text",
-    "TextDelta", "TextEvent", "Thinking", "Ticked", "Tool", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec",
-    "TransferProgress", "TransferReport", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore", "WindowedPassthroughStrategy",
-    "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_store", "copy_tape", "counter_for", "default_counter",
-    "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_store", "instrument",
-    "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved",
+    "LAST_ANCHOR", "LLM", "Agent", "Alarm", "AnchorNotFound", "AnchorSummary", "AppendOutcomeUnknown", "ArchiveReport", "ArchivingStore", "AsyncStreamEvents", "AsyncTapeStore",
+    "AsyncTextStream", "AutobiographicalConfig", "AutobiographicalStrategy", "BadPlugin", "BadReply", "Blob", "BlobCollector", "BlobNames", "BlobNotFound", "BlobReport",
+    "BlobStore", "Body", "BodyNotWhole", "Branch", "BranchClosed", "BranchNotFound", "BranchRecord", "Bucket", "Budget", "BudgetWatcher", "ByPhase", "CallReady", "Census",
+    "ClassAwareCounter", "Conflict", "ContextBudget", "ContextLimitExceeded", "ContextManager", "Counter", "Cut", "Debt", "Deferred", "Delta", "Deny", "ErrorEvent", "ErrorKind",
+    "ExactCounter", "Explanation", "ExtractiveSummarizer", "Failed", "FileMissing", "FileTapeStore", "FinalEvent", "Finding", "Finish", "FlatProfile", "Flaw", "FoldMemory",
+    "FoldReceipt", "Forest", "ForkScope", "FrozenDict", "FrozenList", "Gap", "Head", "Highest", "Hit", "Hold", "Ignored", "ImportReport", "InMemoryTapeStore", "Inbox", "Injection",
+    "Instrumentation", "InvalidDate", "InvalidInput", "InvalidModelSpec", "InvalidOption", "InvalidPlan", "InvalidTool", "Item", "Job", "KeyConflict", "KnowledgeStrategy",
+    "LLMError", "LLMTape", "Lease", "LeaseHeld", "LeaseLost", "Leased", "LineCodec", "Loss", "ManagerClosed", "Media", "MemoryInbox", "MergeReport", "Message", "MessageEvent",
+    "MessageNotFound", "MissingExtra", "Model", "ModelError", "ModelRefused", "ModelRejected", "ModelRequest", "ModelSummarizer", "ModelUnavailable", "ModelUsage", "NameTaken",
+    "Need", "NoAnchors", "NoCompressionModel", "Node", "NotFound", "NothingToSend", "OldestFirst", "Outcome", "OutputMismatch", "OverBudgetError", "PassthroughStrategy", "Paused",
+    "PhaseTools", "Pin", "Placed", "Plan", "PlayheadError", "PostgresTapeStore", "Proceed", "Produce", "Progress", "Prompt", "PromptDiff", "Provenance", "ProviderItem",
+    "ProviderNotFoundError", "Quarantine", "ReadOnly", "ReasoningDelta", "ReasoningEvent", "Recorded", "Recovered", "Reduced", "Reduction", "Remembers", "RenderStats", "Replace",
+    "Reply", "Reread", "Resolver", "Row", "RunFacts", "RunStream", "RungOutcome", "SQLiteTapeStore", "SalvageReport", "ScaledCounter", "Select", "SelectorError", "Solution",
+    "Source", "Span", "SpillSidecar", "Spilled", "Stats", "Step", "StepLimitReached", "StoreBusy", "StoreDamaged", "StoreError", "StoreOutdated", "StoreUnavailable",
+    "StoredMessage", "Strategy", "StreamEvents", "Summarizer", "SummaryHit", "SummaryNotFound", "Surroundings", "Tape", "TapeContext", "TapeDiff", "TapeDiffers", "TapeEntry",
+    "TapeInbox", "TapeInfo", "TapeNotFound", "TapeNotScoped", "TapeQuery", "TapeSidecar", "TapeStore", "TapeUsage", "Text", "TextDelta", "TextEvent", "TextStream", "Thinking",
+    "Ticked", "Tool", "ToolAutoResult", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "TransferProgress",
+    "TransferReport", "UnavailableTapeStore", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore",
+    "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_store", "copy_tape", "counter_for",
+    "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_store",
+    "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved",
     "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs", "usage_of", "user",
     "verify", "without_media",
 ]
@@ -204,6 +212,7 @@ _HOMES = {
     "playhead.entry.message": "Media Message ProviderItem Text Thinking ToolCall ToolResult assistant system tool_result_message user",
     "playhead.errors.agent": "BadPlugin InvalidTool StepLimitReached ToolFailed",
     "playhead.errors.fold": "BodyNotWhole InvalidOption ManagerClosed MessageNotFound NoCompressionModel SummaryNotFound",
+    "playhead.errors.llm": "ErrorKind LLMError",
     "playhead.errors.model": "BadReply ContextLimitExceeded ModelError ModelRefused ModelRejected ModelUnavailable OutputMismatch ProviderNotFoundError",
     "playhead.errors.store": (
         "AnchorNotFound AppendOutcomeUnknown BlobNotFound BranchClosed BranchNotFound Conflict FileMissing KeyConflict LeaseHeld LeaseLost NameTaken NoAnchors NotFound StoreBusy "
@@ -234,6 +243,11 @@ _HOMES = {
     "playhead.fold.writing.summarizer": "Summarizer",
     "playhead.importers.driver": "import_file",
     "playhead.importers.report": "ImportReport Progress",
+    "playhead.llm.llm": "LLM",
+    "playhead.llm.result": "ToolAutoResult",
+    "playhead.llm.stream": "AsyncStreamEvents AsyncTextStream",
+    "playhead.llm.streams": "StreamEvents TextStream",
+    "playhead.llm.tape": "LLMTape",
     "playhead.model.protocol": "CallReady Model ModelRequest ReasoningDelta Reply TextDelta ToolSpec Usage",
     "playhead.model.registry": "get_model",
     "playhead.prompt.budget": "Budget",
@@ -274,6 +288,7 @@ _HOMES = {
     "playhead.store.sweep": "BlobReport gc_blobs unused_blobs",
     "playhead.store.transfer.moving": "copy_store export_store import_store",
     "playhead.store.transfer.report": "TransferProgress TransferReport",
+    "playhead.store.unavailable": "UnavailableTapeStore",
     "playhead.store.upkeep": "backup salvage verify",
     "playhead.store.urls": "open_store",
     "playhead.tape.comparison": "TapeDiff",

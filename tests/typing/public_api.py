@@ -61,6 +61,55 @@ def of_the_blocking_half(budget: ph.Budget) -> None:
         tape.anchors(limit="5")  # type: ignore[arg-type]
 
 
+def of_blocking_agents() -> None:
+    with ph.sync.open_store("memory:") as store, ph.sync.get_model("echo:") as model, ph.sync.Agent(store=store, model=model, inbox=ph.TapeInbox) as agent:
+        assert_type(store.list_tapes(), list[str])
+        assert_type(model.complete(ph.ModelRequest(messages=(ph.user("hi"),))), ph.Reply)
+        with agent.run("hi", tape="t", model=ph.testing.ScriptedModel(["Yes."]), max_steps=2) as stream:
+            assert_type(stream, ph.sync.RunStream)
+            for event in stream:
+                assert_type(event.kind, str)
+            assert_type(stream.text(), str)
+            assert_type(stream.report, ph.MergeReport | None)
+        with agent.session("t") as branch:
+            assert_type(branch, ph.sync.Branch)
+            assert_type(branch.merge(), ph.MergeReport)
+        assert_type(agent.tape("t"), ph.sync.Tape)
+        assert_type(agent.inbox("t").store(ph.user("Stop.")), str)
+        with agent.tape("t").fork_tape() as trial, agent.tape("t").lock():
+            assert_type(trial, ph.sync.Branch)
+            assert_type(ph.sync.diff(agent.tape("t"), trial), ph.TapeDiff)
+        assert_type(ph.sync.wait(ph.compile, agent.tape("t").asynchronous), ph.Prompt)
+        agent.run("hi")  # type: ignore[call-arg]
+        agent.run("hi", tape=3)  # type: ignore[arg-type]
+
+
+async def of_one_call() -> None:
+    async with ph.LLM("openai:gpt-5-mini", tape_store=ListStore(), context=ph.TapeContext(anchor=None), api_key="k") as llm:
+        assert_type(llm.chat("hi", max_tokens=5, temperature=0.5), str)
+        assert_type(await llm.chat_async(messages=[{"role": "user", "content": "hi"}, ph.assistant("ho")]), str)
+        tape = llm.tape("t")
+        assert_type(tape, ph.LLMTape)
+        assert_type(tape.chat("hi", context=ph.TapeContext()), str)
+        assert_type(tape.tool_calls("hi", tools=[len, ph.ToolSpec(name="t", description="", parameters={}), {"name": "s"}]), list[dict[str, Any]])
+        assert_type(tape.run_tools("hi", tools=[len]), ph.ToolAutoResult)
+        for words in tape.stream("hi"):
+            assert_type(words, str)
+        async for words in await tape.stream_async("hi"):
+            assert_type(words, str)
+        assert_type(await tape.stream_events_async("hi"), ph.AsyncStreamEvents)
+        assert_type(tape.read_messages(), list[ph.Message])
+        assert_type(tape.query.kinds("message").all(), list[ph.TapeEntry])
+        assert_type(tape.query().all(), list[ph.TapeEntry])
+        tape.context = None
+        tape.chat(3)  # type: ignore[arg-type]
+    try:
+        llm.chat("hi")
+    except ph.LLMError as error:
+        assert_type(error.kind, ph.ErrorKind)
+        assert_type(error.as_dict(), dict[str, object])
+
+
 async def of_models() -> None:
     async with ph.get_model("openai:gpt-5-mini", api_key="k", context_limit=8_000) as model:
         request = ph.ModelRequest(messages=(ph.user("hi"),), tools=(ph.ToolSpec(name="t", description="", parameters={}),))

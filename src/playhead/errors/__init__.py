@@ -49,6 +49,7 @@
     │   ├── BadReply                                   what it answered cannot be read
     │   ├── OutputMismatch                             its answer has not the form that was asked for
     │   └── ProviderNotFoundError                      no provider of that name
+    ├── LLMError                     an ErrorKind      a call of LLM failed; the exact error is its cause
     ├── ToolFailed                   tool              a tool raised, or took too long
     ├── StepLimitReached             step_limit        a run took as many steps as it may
     └── MissingExtra                 missing_extra     an optional package is not installed
@@ -56,6 +57,7 @@
 
 from playhead.errors.agent import BadPlugin, InvalidTool, StepLimitReached, ToolFailed
 from playhead.errors.fold import BodyNotWhole, InvalidOption, ManagerClosed, MessageNotFound, NoCompressionModel, SummaryNotFound
+from playhead.errors.llm import ErrorKind, LLMError
 from playhead.errors.model import BadReply, ContextLimitExceeded, ModelError, ModelRefused, ModelRejected, ModelUnavailable, OutputMismatch, ProviderNotFoundError
 from playhead.errors.store import (
     AnchorNotFound,
@@ -107,6 +109,7 @@ __all__ = [
     "BranchNotFound",
     "Conflict",
     "ContextLimitExceeded",
+    "ErrorKind",
     "FileMissing",
     "InvalidDate",
     "InvalidInput",
@@ -115,6 +118,7 @@ __all__ = [
     "InvalidPlan",
     "InvalidTool",
     "KeyConflict",
+    "LLMError",
     "LeaseHeld",
     "LeaseLost",
     "ManagerClosed",

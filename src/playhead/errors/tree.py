@@ -26,6 +26,10 @@ class PlayheadError(Exception):
     def __str__(self) -> str:
         return f"[{self.kind}] {self.message}"
 
+    def as_dict(self) -> dict[str, object]:
+        """Return it as kind, message and, where there are any, details."""
+        return {"kind": str(self.kind), "message": self.message, **({"details": self.details} if self.details else {})}
+
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self), self.kind, self.message, self.details, self.__dict__)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from os import PathLike
 from pathlib import Path
 
 from anyio import to_thread
@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 _OVERLAP = 128
 """Longer than a digest, so that one which lies across two blocks is found in the second."""
 
-Told = Callable[[int, int], object]
+SweepListener = Callable[[int, int], object]
 """Hears how much of a store was looked through, and how much there is."""
 
 
@@ -48,13 +48,13 @@ class BlobReport:
         return f"{self.blobs:,} blobs: {self.recent:,} recent, {self.named:,} named, {len(self.unused):,} unused ({self.size:,} bytes)"
 
 
-async def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Told | None = None) -> BlobReport:
+async def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
     """Return which blobs `gc_blobs` would remove now; nothing is changed."""
     _, report = await _looked(_collector(store), grace=grace, keep=keep, archives=archives, progress=progress)
     return report
 
 
-async def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | os.PathLike[str]] = (), progress: Told | None = None) -> BlobReport:
+async def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
     """Remove the blobs that nothing names and that were neither put nor named within the grace; return what was found.
 
     BlobNames is what stands in an entry of any tape, branch, sidecar or generation that can still be read, in `keep`, or in a file of
@@ -71,7 +71,7 @@ async def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[st
     return BlobReport(blobs=report.blobs, recent=report.recent + len(report.unused) - len(removed), named=report.named, unused=removed)
 
 
-async def _looked(collector: BlobCollector, *, grace: timedelta, keep: Iterable[str], archives: Iterable[str | os.PathLike[str]], progress: Told | None) -> tuple[datetime, BlobReport]:
+async def _looked(collector: BlobCollector, *, grace: timedelta, keep: Iterable[str], archives: Iterable[str | PathLike[str]], progress: SweepListener | None) -> tuple[datetime, BlobReport]:
     """Return since when blobs have to be idle to be removed, and what there is."""
     if grace < timedelta(0):
         raise InvalidInput(f"The grace of blobs is a length of time from 0 on, not {grace!r}.")

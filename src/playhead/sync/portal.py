@@ -1,23 +1,26 @@
-"""The event loop that blocking calls run on, in a thread of its own."""
+"""The event loop that blocking calls run on, in a thread of its own, and how a call is waited for."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from functools import partial
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import anyio
-from anyio.from_thread import BlockingPortal
 
 from playhead.errors import InvalidInput, StoreUnavailable
 
 P = ParamSpec("P")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
+
+PULSE = 1.0
+"""The longest time, in seconds, until a waiting thread sees a signal, where the system does not interrupt its wait."""
 
 
 class _Portal:
@@ -25,30 +28,41 @@ class _Portal:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._portal: BlockingPortal | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
-    def get(self) -> BlockingPortal:
-        """Return the running loop's portal."""
+    def get(self) -> asyncio.AbstractEventLoop:
+        """Return the running loop. Raises InvalidInput on the loop's own thread, StoreUnavailable while the interpreter shuts down."""
+        if sys.is_finalizing():
+            raise StoreUnavailable("The interpreter is shutting down, so nothing is read or written any more; close handles before the program ends.")
+        if self._thread is threading.current_thread():
+            raise InvalidInput("A blocking call cannot be made from inside another one, as it would wait for itself; use the async form there.")
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            return loop
         with self._lock:
-            if self._portal is None:
-                self._portal = self._start()
-            return self._portal
+            if self._loop is None or self._loop.is_closed():
+                self._loop = self._start()
+            return self._loop
 
-    def _start(self) -> BlockingPortal:
-        started: Future[BlockingPortal] = Future()
+    def _start(self) -> asyncio.AbstractEventLoop:
+        started: Future[asyncio.AbstractEventLoop] = Future()
 
         async def serve() -> None:
-            async with BlockingPortal() as portal:
-                started.set_result(portal)
-                await portal.sleep_until_stopped()
+            started.set_result(asyncio.get_running_loop())
+            await anyio.sleep_forever()
 
         # A daemon: a program that ends does not wait for it, and what was not acknowledged by then was not promised.
-        threading.Thread(target=anyio.run, args=(serve,), name="playhead-sync", daemon=True).start()
+        self._thread = threading.Thread(target=anyio.run, args=(serve,), name="playhead-sync", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError as exc:
+            raise StoreUnavailable(f"No thread can be started for blocking calls: {exc}.") from exc
         return started.result()
 
     def forget(self) -> None:
         """Start anew in a forked child, where the loop's thread does not live on."""
-        self._lock, self._portal = threading.Lock(), None
+        self._lock, self._loop, self._thread = threading.Lock(), None, None
 
 
 _PORTAL = _Portal()
@@ -56,41 +70,117 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_PORTAL.forget)
 
 
-def wait(function: Callable[P, Coroutine[Any, Any, R]], /, *args: P.args, **kwargs: P.kwargs) -> R:
+class _Call(Generic[R]):
+    """One call on the loop, which the thread that made it waits for, or ends early."""
+
+    def __init__(self, function: Callable[[], Awaitable[R]]) -> None:
+        self.results: list[R] = []
+        self._function = function
+        self._error: BaseException | None = None
+        self._loop = _PORTAL.get()
+        self._scope: anyio.CancelScope | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._is_ended = False
+        self._bell = threading.Lock()
+        self._bell.acquire()
+
+    def begin(self) -> None:
+        """Have the loop start it, in the context of the caller."""
+        self._loop.call_soon_threadsafe(self._start, context=_context())
+
+    def outcome(self) -> R:
+        """Wait for the end, and return or raise what the call did."""
+        self._wait()
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # or it would hold itself, by its traceback, and all that it went through
+        return self.results[0]
+
+    def end(self) -> None:
+        """Cancel it where it still runs, and wait until it has ended; what it does under a shield is finished."""
+        if not self._is_ended:
+            self._loop.call_soon_threadsafe(self._stop)
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the end; an interruption may come at any place in here."""
+        while not self._is_ended:
+            if not self._bell.acquire(timeout=PULSE) and self._loop.is_closed():
+                raise StoreUnavailable("The loop of the blocking calls has ended meanwhile, so nobody knows what became of this call; look before you repeat it.")
+
+    def _end(self) -> None:
+        self._is_ended = True
+        self._bell.release()
+
+    def _start(self) -> None:
+        self._scope = anyio.CancelScope()
+        self._task = self._loop.create_task(self._run())
+
+    def _stop(self) -> None:
+        if self._scope is not None:
+            self._scope.cancel()
+        else:  # it was never begun
+            self._end()
+
+    async def _run(self) -> None:
+        assert self._scope is not None  # noqa: S101 - for type checkers
+        try:
+            with self._scope:
+                self.results.append(await self._function())
+        except BaseException as exc:  # noqa: BLE001 - it is raised where it is waited for
+            self._error = exc
+        finally:
+            self._end()
+
+
+def wait(function: Callable[P, Awaitable[R]], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Run an async function to its end on the loop of the blocking twins and return its result.
 
-    Raises InvalidInput where it is called on that loop itself (in a selector or a store that a blocking call runs), StoreUnavailable
-    while the interpreter shuts down.
+    Where the wait is interrupted (Ctrl-C), the call is cancelled, and has ended when the interruption goes on. Raises InvalidInput
+    where it is called on that loop itself (in a selector or a store that a blocking call runs), StoreUnavailable while the
+    interpreter shuts down.
     """
-    if sys.is_finalizing():
-        raise StoreUnavailable("The interpreter is shutting down, so nothing is read or written any more; close handles before the program ends.")
-    portal = _PORTAL.get()
-    call: Callable[[], Coroutine[Any, Any, R]] = partial(function, *args, **kwargs)
+    call = _Call(partial(function, *args, **kwargs))
     try:
-        future: Future[R] = portal.start_task_soon(call)
-    except RuntimeError as exc:
-        raise InvalidInput(f"A blocking call cannot be made from inside another one: {exc}; use the async form there.") from exc
-    try:
-        return future.result()
+        call.begin()
+        return call.outcome()
     except BaseException:
-        future.cancel()
+        call.end()
         raise
 
 
-class Bound(Protocol[P, R_co]):
-    """A method to type checkers: keeps the parameters of the async one."""
+def taken(function: Callable[[], Awaitable[R]], *, undo: Callable[[R], Awaitable[Any]]) -> R:
+    """Return what a call gives, as `wait` does; where the wait is interrupted and it was given all the same, it is undone."""
+    call = _Call(function)
+    try:
+        call.begin()
+        return call.outcome()
+    except BaseException:
+        call.end()
+        for result in call.results:
+            wait(undo, result)
+        raise
 
-    @overload
-    def __get__(self, owner: None, kind: type) -> Callable[Concatenate[Any, P], R_co]: ...
-    @overload
-    def __get__(self, owner: object, kind: type) -> Callable[P, R_co]: ...
+
+async def soon(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function that waits for nothing, and return what it returns: with `wait`, on the loop whose state it reads or changes."""
+    return function(*args, **kwargs)
 
 
-def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]) -> Bound[P, R]:
-    """Return the blocking twin of an async method: for a twin whose `asynchronous` has that method."""
+def given(value: Any) -> Any:
+    """Return what stands behind a twin, or behind those in a list or tuple, and anything else as it is."""
+    if isinstance(value, list | tuple):
+        return tuple(map(given, value))
+    return getattr(value, "asynchronous", value)
 
-    @wraps(method)
-    def call(twin: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return wait(method, twin.asynchronous, *args, **kwargs)
 
-    return cast("Bound[P, R]", call)
+def _context() -> contextvars.Context:
+    """Return the context of the caller, such as its clock; a caller inside another kind of event loop leaves that behind."""
+    context = contextvars.copy_context()
+    sniffio = sys.modules.get("sniffio")
+    if sniffio is not None:
+        context.run(sniffio.current_async_library_cvar.set, "asyncio")
+    return context

@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from playhead.sync.portal import wait
+from playhead.sync.portal import taken, wait
 
 T = TypeVar("T")
 
 
 class Scope(Generic[T]):
-    """A `with` block around an async one; `twin` makes what the block is given."""
+    """A `with` block around an async one; `twin` makes what the block is given. `asynchronous` is the block behind it."""
 
-    def __init__(self, scope: AbstractAsyncContextManager[Any], twin: Callable[[Any], T]) -> None:
-        self._scope = scope
+    def __init__(self, scope: AbstractAsyncContextManager[Any], twin: Callable[[Any], T] | None = None) -> None:
+        self.asynchronous: Any = scope
         self._twin = twin
 
     def __enter__(self) -> T:
-        return self._twin(wait(self._scope.__aenter__))
+        found: Any = entered(self.asynchronous)
+        return found if self._twin is None else self._twin(found)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool | None:
-        return wait(self._scope.__aexit__, kind, error, trace)
+        result: bool | None = wait(self.asynchronous.__aexit__, kind, error, trace)
+        return result
+
+
+def entered(scope: AbstractAsyncContextManager[T]) -> T:
+    """Enter an async block and return what it gives; one that was entered while the wait for it was interrupted is left again."""
+    return taken(scope.__aenter__, undo=lambda _: scope.__aexit__(None, None, None))
+
+
+def opened(opening: Awaitable[T]) -> T:
+    """Return what is being opened; where the wait for it is interrupted, it is closed again."""
+
+    async def awaited() -> T:
+        return await opening
+
+    return taken(awaited, undo=lambda found: found.aclose())  # type: ignore[attr-defined]
 
 
 def each(items: AsyncIterator[T], *, at_a_time: int = 1) -> Iterator[T]:
@@ -36,6 +52,13 @@ def each(items: AsyncIterator[T], *, at_a_time: int = 1) -> Iterator[T]:
         close = getattr(items, "aclose", None)
         if close is not None and not sys.is_finalizing():
             wait(close)
+
+
+def one(items: AsyncIterator[T]) -> T:
+    """Return the next item. Raises StopIteration at the end."""
+    for item in wait(_page, items, 1):
+        return item
+    raise StopIteration
 
 
 async def _page(items: AsyncIterator[T], count: int) -> list[T]:

@@ -26,11 +26,12 @@ def chat_entries(
     usage: Mapping[str, object] | None = None,
     provider: str | None = None,
     model: str | None = None,
+    status: str | None = None,
 ) -> tuple[TapeEntry, ...]:
     """Return the entries of one model call, all with the same `run_id`.
 
     In this order: system prompt, context error, new messages, tool calls, tool results, error (where it is not the
-    context error), the answer, and an event `run` with status, usage, provider and model.
+    context error), the answer, and an event `run` with status (by default "error" or "ok"), usage, provider and model.
     """
     calls, failed = list(tool_calls), error or context_error
     entries: list[TapeEntry] = []
@@ -48,7 +49,7 @@ def chat_entries(
         entries.append(TapeEntry.error(error))
     if response_text is not None:
         entries.append(TapeEntry.message({"role": "assistant", "content": response_text}))
-    facts = {"status": "ok" if failed is None else "error", "usage": usage, "provider": provider, "model": model}
+    facts = {"status": status or ("ok" if failed is None else "error"), "usage": usage, "provider": provider, "model": model}
     entries.append(TapeEntry.event("run", {k: v for k, v in facts.items() if v is not None}))
     return tuple(replace(e, meta=freeze_dict({**e.meta, "run_id": run_id}, path="meta")) for e in entries)
 

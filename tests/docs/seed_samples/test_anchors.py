@@ -1,4 +1,4 @@
-"""The text on anchors and filters: what is printed there works on a run, though `tape.chat` is not there."""
+"""The text on anchors and filters: the sample runs as it is printed, and its filter works on a run of an agent, too."""
 
 import anyio
 import pytest
@@ -43,5 +43,24 @@ def test_an_agent_that_reads_through_the_filter_sends_no_long_results_and_keeps_
         assert len(shown) == 2 and max(map(len, shown)) < 300
         kept = await agent.tape("t").query().kinds("tool_result").all()
         assert ["hello" in str(entry.payload) for entry in kept] == [True, True]
+
+    anyio.run(go)
+
+
+def test_the_sample_runs_as_it_is_printed_and_the_tape_stays_as_it_was():
+    async def go() -> None:
+        call = ph.testing.call("read_file", path="x.py")
+        model = ph.testing.ScriptedModel([call, call, "It prints hello."])
+        tape = ph.LLM(model).tape("code")
+        for _ in range(2):
+            tape.run_tools("Read x.py.", tools=[read_file])
+        before = [entry.payload for entry in tape.query.all()]
+        await follow(ASSUMED, *samples(ANCHORS), names={"tape": tape})
+        asked = model.requests[-1].messages
+        assert asked[-1].text == "Summarize the final version of the code"
+        assert max(len(message.text) for message in asked) < 300
+        kept = [entry.payload for entry in tape.query.all()]
+        assert kept[: len(before)] == before
+        assert [payload.get("content") for payload in kept[len(before) : -1]] == ["Summarize the final version of the code", "It prints hello."]
 
     anyio.run(go)

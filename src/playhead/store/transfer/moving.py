@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import sha256
+from os import PathLike
 
 from playhead.errors import BlobNotFound, InvalidInput, TapeNotFound
 from playhead.store.adapt import adapt
@@ -21,14 +22,14 @@ from playhead.store.transfer.heard import Heard, referred
 from playhead.store.transfer.lines import digest_of, lines_of
 from playhead.store.transfer.manifest import Exported, Manifest
 from playhead.store.transfer.original import Original, Page
-from playhead.store.transfer.report import Tally, Told, TransferReport
+from playhead.store.transfer.report import Tally, TransferListener, TransferReport
 from playhead.store.urls import open_store
 
-Stored = str | os.PathLike[str] | TapeStore | AsyncTapeStore | WholeStore
+Stored = str | PathLike[str] | TapeStore | AsyncTapeStore | WholeStore
 """A store, or its URL."""
 
 
-async def export_store(store: Stored, directory: str | os.PathLike[str], *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
+async def export_store(store: Stored, directory: str | PathLike[str], *, tapes: Iterable[str] = (), progress: TransferListener | None = None) -> TransferReport:
     """Write tapes with all that belongs to them to a new directory, or to a new file that ends in .tar, and return what was written.
 
     The same content gives the same bytes, whichever store it comes from.
@@ -53,7 +54,7 @@ async def export_store(store: Stored, directory: str | os.PathLike[str], *, tape
     return tally.report()
 
 
-async def import_store(directory: str | os.PathLike[str], store: Stored, *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
+async def import_store(directory: str | PathLike[str], store: Stored, *, tapes: Iterable[str] = (), progress: TransferListener | None = None) -> TransferReport:
     """Bring the tapes of an export into a store, and return what was written: ids, uids, dates, generations and branches are as they were.
 
     `tapes` are names or patterns such as `support/*`; all where none is given. First every file is compared with its digest, and
@@ -82,7 +83,7 @@ async def import_store(directory: str | os.PathLike[str], store: Stored, *, tape
     return tally.report()
 
 
-async def copy_store(source: Stored, target: Stored, *, tapes: Iterable[str] = (), progress: Told | None = None) -> TransferReport:
+async def copy_store(source: Stored, target: Stored, *, tapes: Iterable[str] = (), progress: TransferListener | None = None) -> TransferReport:
     """Bring tapes with all that belongs to them from one store into another, as `export_store` and `import_store` do, without files between.
 
     What stands in the other store already, entry for entry, is left alone; where a tape goes on in the first one, it differs. Raises

@@ -33,14 +33,14 @@ class TransferProgress:
     total: int
 
 
-Told = Callable[[TransferProgress], None]
+TransferListener = Callable[[TransferProgress], None]
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts what a transfer does, and tells who wants to know."""
 
-    told: Told | None = None
+    told: TransferListener | None = None
     moved: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
     entries: int = 0

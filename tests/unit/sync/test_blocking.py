@@ -1,8 +1,7 @@
-"""The blocking twins: the same signatures, one loop, from anywhere."""
+"""Tapes and managers without `await`: one loop, from anywhere."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import subprocess
 import sys
@@ -14,89 +13,9 @@ import pytest
 
 import playhead as ph
 from playhead import clock, sync
-from playhead.importers import driver
-from playhead.prompt import compile as compiler
-from playhead.prompt.manager import manager as managers
-from playhead.store.query import PAGE, TapeQuery
-from playhead.store.transfer import moving
-from playhead.sync.manager import PAGE as MESSAGES_PAGE
-from playhead.tape import tape as tapes
+from playhead.store.query import PAGE
 
-AWAITED_ONLY = {"__aenter__", "__aexit__"}
-OF_VALUES = {"all", "admits", "apply", "__aiter__"}
-
-
-RETURNS = {
-    "fork_tape": "AbstractContextManager[Branch]",
-    "lock": "AbstractContextManager[None]",
-    "lease": "AbstractContextManager[Tape]",
-    "blob_refs": "Iterator[str]",
-    "follow": "Iterator[TapeEntry]",
-    "messages": "Iterator[StoredMessage]",
-}
-
-
-def public_methods(kind: type) -> dict[str, object]:
-    """Return the methods of a class that users call."""
-    members = {name: getattr(kind, name) for name in dir(kind)}
-    return {name: value for name, value in members.items() if inspect.isfunction(value) and (not name.startswith("_") or name == "__init__")}
-
-
-@pytest.mark.parametrize("name", sorted(public_methods(tapes.Branch)))
-def test_every_method_of_a_tape_and_a_branch_has_a_twin_with_the_same_signature(name: str):
-    twin, method = getattr(sync.Branch, name), getattr(tapes.Branch, name)
-    assert list(inspect.signature(twin).parameters.values())[1:] == list(inspect.signature(method).parameters.values())[1:]
-    if name not in ("__init__", "query"):
-        assert inspect.signature(twin).return_annotation == RETURNS.get(name, inspect.signature(method).return_annotation)
-    assert not inspect.iscoroutinefunction(twin)
-    assert (inspect.getdoc(twin) or "").partition("\n")[0] == (inspect.getdoc(method) or "").replace("an `async", "a `async").replace("async with", "with").partition("\n")[0]
-
-
-@pytest.mark.parametrize("name", sorted(n for n in dir(tapes.Tape) if isinstance(getattr(tapes.Tape, n), property)))
-def test_every_property_of_a_tape_has_a_twin(name: str):
-    assert isinstance(vars(sync.Tape)[name], property)
-
-
-@pytest.mark.parametrize("name", sorted(public_methods(managers.ContextManager)))
-def test_every_method_of_a_manager_has_a_twin_with_the_same_signature(name: str):
-    twin, method = getattr(sync.ContextManager, name), getattr(managers.ContextManager, name)
-    assert list(inspect.signature(twin).parameters.values()) == list(inspect.signature(method).parameters.values())
-    if name != "__init__":
-        assert inspect.signature(twin).return_annotation == RETURNS.get(name, inspect.signature(method).return_annotation)
-    assert not inspect.iscoroutinefunction(twin)
-    assert (inspect.getdoc(twin) or "").partition("\n")[0] == (inspect.getdoc(method) or "").partition("\n")[0]
-
-
-def test_a_manager_is_opened_with_the_same_arguments():
-    assert inspect.signature(sync.ContextManager.open).parameters == inspect.signature(managers.ContextManager.open).parameters
-
-
-def test_every_attribute_of_a_manager_has_a_twin():
-    asynchronous = managers.ContextManager(tapes.Tape(ph.InMemoryTapeStore(), "t"), strategy=ph.PassthroughStrategy(), namespace="n", agent="Claude", model=None, clock=None, owns_store=False)
-    own = {name for name in vars(asynchronous) if not name.startswith("_")} | {name for name in dir(managers.ContextManager) if isinstance(getattr(managers.ContextManager, name), property)}
-    assert {name for name, value in vars(sync.ContextManager).items() if isinstance(value, property)} == own
-    twin = sync.ContextManager(sync.Tape(ph.InMemoryTapeStore(), "t"), strategy=ph.PassthroughStrategy(), namespace="n", agent="Claude", model=None, clock=None, owns_store=False)
-    assert {name: getattr(twin, name) for name in own - {"tape", "strategy", "strategy_in_force", "identity"}} == {"namespace": "n", "agent": "Claude", "is_closed": False}
-    assert isinstance(twin.tape, sync.Tape)
-    assert (twin.strategy, twin.strategy_in_force, twin.identity) == (twin.asynchronous.strategy, twin.asynchronous.strategy_in_force, twin.asynchronous.identity)
-
-
-@pytest.mark.parametrize("name", sorted(set(public_methods(TapeQuery)) - OF_VALUES - {"__init__"}))
-def test_every_filter_of_a_query_has_a_twin_with_the_same_signature(name: str):
-    assert inspect.signature(getattr(sync.TapeQuery, name)) == inspect.signature(getattr(TapeQuery, name))
-
-
-@pytest.mark.parametrize(
-    ("twin", "function"),
-    [
-        (sync.compile, compiler.compile),
-        (sync.import_file, driver.import_file),
-        *((getattr(sync, name), getattr(tapes, name)) for name in ("open_tape", "diff", "copy_tape")),
-        *((getattr(sync, name), getattr(moving, name)) for name in ("export_store", "import_store", "copy_store")),
-    ],
-)
-def test_every_function_has_a_twin_with_the_same_signature(twin: object, function: object):
-    assert inspect.signature(twin) == inspect.signature(function)
+MESSAGES_PAGE = 256
 
 
 @pytest.fixture
@@ -197,6 +116,24 @@ def test_a_forked_child_starts_its_own_loop():
     )
     result = run_python(code.replace("-W error", ""))
     assert (result.returncode, result.stdout.strip()) == (0, "2"), result.stderr
+
+
+def test_a_loop_that_was_ended_from_inside_is_followed_by_another():
+    code = (
+        "import asyncio, playhead as ph\n"
+        "tape = ph.sync.open_tape('memory:', 't')\n"
+        "tape.append(ph.user('one'))\n"
+        "async def leave(): raise SystemExit\n"
+        "async def doom():\n"
+        "    asyncio.get_running_loop().create_task(leave())\n"
+        "    await asyncio.sleep(60)\n"
+        "try: ph.sync.wait(doom)\n"
+        "except asyncio.CancelledError: print('cancelled')\n"
+        "while ph.sync.portal._PORTAL._thread.is_alive(): pass\n"
+        "print(tape.append(ph.user('two')).id)\n"
+    )
+    result = run_python(code)
+    assert (result.returncode, result.stdout.split()) == (0, ["cancelled", "2"]), result.stderr
 
 
 def test_a_program_that_forgets_to_close_ends_quietly_and_keeps_what_it_wrote(tmp_path):
