@@ -10,7 +10,8 @@ WIDTH = 200
 class Imports:
     """What a module imports, by where it comes from."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, indent: int = 0) -> None:
+        self._space = " " * indent
         self._names: dict[str, set[tuple[str, str]]] = {}
 
     def add(self, module: str, name: str, alias: str | None = None) -> str:
@@ -25,16 +26,20 @@ class Imports:
         blocks = ["\n".join(self._lines(module) for module in sorted(group)) for group in (foreign, others, local)]
         return "\n\n".join(["from __future__ import annotations", *filter(None, blocks)])
 
+    def lines(self) -> str:
+        """Return the lines of all, those of one block."""
+        return "\n".join(self._lines(module) for module in sorted(self._names))
+
     def _lines(self, module: str) -> str:
         ordered = sorted(self._names[module], key=lambda pair: (rank(pair[0]), pair))
         plain = [name for name, called in ordered if name == called]
         lines = [(plain[0], self._line(module, plain))] if plain else []
-        lines += [(name, f"from {module} import {name} as {called}") for name, called in ordered if name != called]
+        lines += [(name, f"{self._space}from {module} import {name} as {called}") for name, called in ordered if name != called]
         return "\n".join(line for _, line in sorted(lines, key=lambda pair: (rank(pair[0]), pair[0])))
 
     def _line(self, module: str, names: list[str]) -> str:
-        line = f"from {module} import {', '.join(names)}"
-        return line if len(line) <= WIDTH else f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")"
+        line = f"{self._space}from {module} import {', '.join(names)}"
+        return line if len(line) <= WIDTH else f"{self._space}from {module} import (\n" + "".join(f"{self._space}    {name},\n" for name in names) + f"{self._space})"
 
 
 def rank(name: str) -> int:

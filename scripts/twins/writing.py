@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.twins.imports import call, rank
+from scripts.twins.imports import Imports, call
 from scripts.twins.page import BY_NAME, PACKAGE, Page
 from scripts.twins.source import Read, found, function, homes, knows, methods
 from scripts.twins.table import FUNCTIONS, OPENINGS, PAGES, SCOPES, TWINS, Twin
@@ -61,10 +61,13 @@ def _of_package() -> str:
         package, _, module = twin.module.rpartition(".")
         if package == PACKAGE:
             homes.setdefault(module, []).append(twin.name)
-    shown = "".join(f"    from {PACKAGE}.{module} import {', '.join(sorted(homes[module], key=lambda name: (rank(name), name)))}\n" for module in sorted(homes))
+    shown = Imports(indent=4)
+    for module, names in homes.items():
+        for name in names:
+            shown.add(f"{PACKAGE}.{module}", name)
     listed = "".join(f'    "{name}",\n' for name in sorted((name for names in homes.values() for name in names), key=lambda name: (name[0].islower(), name)))
     placed = "".join(f'    "{name}": "{module}",\n' for module in sorted(homes) for name in sorted(homes[module]))
-    return INIT.format(doc=PAGES[f"{PACKAGE}.__init__"], note=NOTE, shown=shown, listed=listed, placed=placed)
+    return INIT.format(doc=PAGES[f"{PACKAGE}.__init__"], note=NOTE, shown=f"{shown.lines()}\n", listed=listed, placed=placed)
 
 
 def _of_classes(name: str, twins: list[Twin]) -> str:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line
 from playhead.cli.store_choice import chosen_store, is_absent, shown_url
+from playhead.store.blobs import blobs_of
 from playhead.store.sweep import GRACE, BlobReport, gc_blobs, unused_blobs
 
 NAMED = 30
@@ -19,11 +20,11 @@ async def collect_blobs(args: Namespace, out: Output) -> int:
     """Remove the blobs that nothing names, or say which these are."""
     sweep = unused_blobs if args.dry_run else gc_blobs
     async with chosen_store(args) as store:
-        if is_absent(store):
+        if is_absent(store) or (keeper := blobs_of(store)) is None:
             report = BlobReport(blobs=0, recent=0, named=0, unused=())
         else:
             with _progress(out) as told:
-                report = await sweep(store, grace=GRACE if args.grace is None else args.grace, archives=args.archives or (), progress=told)
+                report = await sweep(keeper, grace=GRACE if args.grace is None else args.grace, archives=args.archives or (), progress=told)
     if out.as_json:
         found = [{"digest": blob.digest, "size": blob.size, "mime": blob.mime} for blob in report.unused]
         counts = {"blobs": report.blobs, "recent": report.recent, "named": report.named, "bytes": report.size}

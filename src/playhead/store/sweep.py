@@ -48,16 +48,16 @@ class BlobReport:
         return f"{self.blobs:,} blobs: {self.recent:,} recent, {self.named:,} named, {len(self.unused):,} unused ({self.size:,} bytes)"
 
 
-async def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
+async def unused_blobs(store: BlobStore, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
     """Return which blobs `gc_blobs` would remove now; nothing is changed."""
     _, report = await _looked(_collector(store), grace=grace, keep=keep, archives=archives, progress=progress)
     return report
 
 
-async def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
+async def gc_blobs(store: BlobStore, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
     """Remove the blobs that nothing names and that were neither put nor named within the grace; return what was found.
 
-    BlobNames is what stands in an entry of any tape, branch, sidecar or generation that can still be read, in `keep`, or in a file of
+    Named is what stands in an entry of any tape, branch, sidecar or generation that can still be read, in `keep`, or in a file of
     `archives` (files, or directories with all below). The grace has to be longer than the longest time between a `put_blob` and the
     append that refers to it. Others may use the store meanwhile; broken off, what was not removed is found by the next call.
     Raises InvalidInput where the store cannot collect blobs, StoreDamaged where nobody knows what a part of it names, FileMissing.

@@ -13,7 +13,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from playhead.sync.agent import Agent, Inbox, RunStream
-    from playhead.sync.calls import compile, copy_store, copy_tape, diff, export_store, gc_blobs, get_model, import_file, import_store, open_store, open_tape, resolved, unused_blobs, usage_of, without_media
+    from playhead.sync.calls import (
+        compile,
+        copy_store,
+        copy_tape,
+        diff,
+        export_store,
+        gc_blobs,
+        get_model,
+        import_file,
+        import_store,
+        open_store,
+        open_tape,
+        resolved,
+        unused_blobs,
+        usage_of,
+        without_media,
+    )
     from playhead.sync.manager import ContextManager
     from playhead.sync.model import Model
     from playhead.sync.portal import wait

@@ -148,20 +148,22 @@ def usage_of(tape: Tape, *, prices: Prices | None = None) -> TapeUsage:
     return wait(async_usage_of, given(tape), prices=prices)
 
 
-def unused_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
+def unused_blobs(
+    store: BlobStore | WholeStore, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None
+) -> BlobReport:
     """Return which blobs `gc_blobs` would remove now; nothing is changed."""
-    return wait(async_unused_blobs, store, grace=grace, keep=keep, archives=archives, progress=progress)
+    return wait(async_unused_blobs, given(store), grace=grace, keep=keep, archives=archives, progress=progress)
 
 
-def gc_blobs(store: object, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
+def gc_blobs(store: BlobStore | WholeStore, *, grace: timedelta = GRACE, keep: Iterable[str] = (), archives: Iterable[str | PathLike[str]] = (), progress: SweepListener | None = None) -> BlobReport:
     """Remove the blobs that nothing names and that were neither put nor named within the grace; return what was found.
 
-    BlobNames is what stands in an entry of any tape, branch, sidecar or generation that can still be read, in `keep`, or in a file of
+    Named is what stands in an entry of any tape, branch, sidecar or generation that can still be read, in `keep`, or in a file of
     `archives` (files, or directories with all below). The grace has to be longer than the longest time between a `put_blob` and the
     append that refers to it. Others may use the store meanwhile; broken off, what was not removed is found by the next call.
     Raises InvalidInput where the store cannot collect blobs, StoreDamaged where nobody knows what a part of it names, FileMissing.
     """
-    return wait(async_gc_blobs, store, grace=grace, keep=keep, archives=archives, progress=progress)
+    return wait(async_gc_blobs, given(store), grace=grace, keep=keep, archives=archives, progress=progress)
 
 
 def export_store(store: Stored | WholeStore, directory: str | PathLike[str], *, tapes: Iterable[str] = (), progress: TransferListener | None = None) -> TransferReport:

@@ -15,11 +15,11 @@ from tests.house.tree import ROOT
 
 CALLED_BY_PLAYHEAD = {
     *("AutobiographicalStrategy", "KnowledgeStrategy", "Remembers", "Summarizer", "ExtractiveSummarizer", "ModelSummarizer", "BudgetWatcher", "SpillSidecar", "Tool"),
-    *("FoldMemory", "Reduction", "AsyncTapeStore", "BlobStore"),
+    *("FoldMemory", "Reduction", "AsyncTapeStore", "BlobStore", "BlobCollector", "ArchivingStore", "Census"),
 }
 """What runs inside of a call and not around it: parts that playhead itself awaits; `sync.wait` runs their methods where somebody wants to."""
 
-ONE_OF_A_KIND = {"InMemoryTapeStore": "WholeStore", "SQLiteTapeStore": "WholeStore", "FileTapeStore": "WholeStore", "MemoryInbox": "Inbox", "TapeInbox": "Inbox"}
+ONE_OF_A_KIND = {"InMemoryTapeStore": "WholeStore", "SQLiteTapeStore": "WholeStore", "FileTapeStore": "WholeStore", "PostgresTapeStore": "WholeStore", "MemoryInbox": "Inbox", "TapeInbox": "Inbox"}
 """What has the twin of the protocol it is one of."""
 
 BOTH_FORMS = {"LLM", "LLMTape", "AsyncTextStream", "AsyncStreamEvents"}
@@ -55,7 +55,7 @@ def plain(annotation: object) -> str:
     text = re.sub(rf"\bAsync({'|'.join(CLASSES)})\b", r"\1", str(annotation))
     text = re.sub(r"\b(\w+) \| \1\b", r"\1", text)
     parts = text.split(" | ")
-    return " | ".join(part for part in parts if part != "WholeStore" or not {"Store", "BlobStore"} & set(parts))
+    return " | ".join(part for part in parts if part != "WholeStore" or not {"Store", "BlobStore", "Stored"} & set(parts))
 
 
 def parameters(function: Any) -> list[tuple[object, ...]]:
