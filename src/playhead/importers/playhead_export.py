@@ -17,6 +17,7 @@ from playhead.importers.cutting import Cutter, value_of
 from playhead.importers.items import STEP, Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin, date_of
+from playhead.importers.parts import with_parts
 from playhead.importers.places import Places, key_of
 from playhead.importers.repeats import repeats_in
 from playhead.importers.report import Notes
@@ -72,6 +73,7 @@ class PlayheadExport:
             if raw.part or raw.member is not None:
                 continue
             value = value_of(raw, read_value if strict else decode_value)
+            value = with_parts(value, path=self._path) if strict else value
             if isinstance(value, Fault):
                 if strict:
                     raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
@@ -87,7 +89,7 @@ class PlayheadExport:
         cutter, earlier = Cutter(self._origin, notes=notes), _Earlier()
         for raw in self._raws:
             seen(raw.end)
-            value = value_of(raw, read_value)
+            value = with_parts(value_of(raw, read_value), path=self._path)
             if isinstance(value, Fault):
                 yield from cutter.unreadable(raw, value.why)
             elif raw.member is not None:
