@@ -101,8 +101,7 @@ class Session:
     def _said(self, delta: str) -> tuple[Session, tuple[Piece, ...]]:
         tail = self.tail + delta
         thoughts = (Thoughts(text=self.thoughts.strip()),) if self.thoughts.strip() else ()
-        # Without a new line no new block can have begun.
-        end = settled(tail) if "\n" in delta or len(delta) > 1 and "\n" in tail else 0
+        end = settled(tail) if "\n" in delta or "\r" in delta else 0
         words = (Words(text=tail[:end]),) if end else ()
         return replace(self, tail=tail[end:], thoughts="", heard=True), (*thoughts, *words)
 

@@ -33,10 +33,10 @@ def after(*events, session=None):
 
 
 def test_words_are_kept_back_until_their_block_is_complete_and_none_is_lost():
-    session, pieces = after(TextEvent(delta="One.\n\nTw"), TextEvent(delta="o."))
-    assert (pieces, session.tail) == ([Words(text="One.\n\n")], "Two.")
-    _, rest = session.told(FinalEvent(text="One.\n\nTwo."))
-    assert rest == (Words(text="Two."),)
+    session, pieces = after(TextEvent(delta="One.\n\nTwo.\nMo"), TextEvent(delta="re."))
+    assert (pieces, session.tail) == ([Words(text="One.\n\n")], "Two.\nMore.")
+    _, rest = session.told(FinalEvent(text="One.\n\nTwo.\nMore."))
+    assert rest == (Words(text="Two.\nMore."),)
 
 
 def test_thoughts_stand_before_the_words_and_calls_they_lead_to():
