@@ -1,12 +1,12 @@
 # Every target sets up .venv by itself, once, and again when pyproject.toml changes; that needs the package registry.
-# PYTHON=... names the Python to use; ARGS=... is passed on to pytest or to the benchmarks.
+# PYTHON=... names the Python to use; ARGS=... is passed on to pytest, to the benchmarks or to the chat.
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PYTHON
 
-.PHONY: help demo test lint format types layers check twins bench soak docs clean
+.PHONY: help demo chat test lint format types layers check twins bench soak docs clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -17,6 +17,9 @@ $(READY): pyproject.toml scripts/venv.sh
 
 demo: $(READY) ## run the main job on a long conversation with tool calls
 	@$(BIN)/playhead demo
+
+chat: $(READY) ## talk on a tape of this folder; PLAYHEAD_MODEL=openai:gpt-5-mini names who answers
+	@$(BIN)/playhead chat --model "$${PLAYHEAD_MODEL:-echo:}" $(ARGS)
 
 test: $(READY) ## run the tests
 	@scripts/postgres.sh

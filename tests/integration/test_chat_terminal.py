@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+import playhead as ph
 from tests.integration.model.server import Answer, ProviderServer
 from tests.integration.model.wires import CHAT, Turn
 from tests.integration.program import Program
@@ -49,23 +50,23 @@ def holding(program: Program) -> Path:
     return pipe
 
 
-def on_tape(program: Program, tape: str = "t") -> list[dict[str, Any]]:
-    return program.json("show", "--tape", tape)["entries"]
+def on_tape(program: Program, tape: str = "t") -> list[ph.TapeEntry]:
+    with ph.sync.open_tape(f"sqlite:///{program.store}", tape) as handle:
+        found: list[ph.TapeEntry] = handle.query().all()
+        return found
 
 
-def spoken(entries: list[dict[str, Any]], role: str) -> list[str]:
+def spoken(entries: list[ph.TapeEntry], role: str) -> list[str]:
     """Return what one side said, as text."""
-    found = []
-    for entry in entries:
-        payload = entry["payload"]
-        if payload.get("role", "assistant" if entry["kind"] == "tool_call" else "") == role:
-            content = payload.get("content") or ""
-            found.append(content if isinstance(content, str) else "".join(part.get("text", "") for part in content))
-    return found
+    turns = [entry for entry in entries if entry.payload.get("role", "assistant" if entry.kind == "tool_call" else "") == role]
+    contents = [entry.payload.get("content") or "" for entry in turns]
+    return [content if isinstance(content, str) else "".join(part.get("text", "") for part in content) for content in contents]
 
 
-def in_view(program: Program, tape: str = "t") -> list[dict[str, Any]]:
-    return program.json("compile", "--tape", tape)["payload"]["messages"]
+def in_view(program: Program) -> list[tuple[str, str]]:
+    """Return what a model is shown of the tape: who says what."""
+    with ph.sync.open_tape(f"sqlite:///{program.store}", "t") as handle:
+        return [(message.role, message.text) for message in ph.sync.compile(handle).messages]
 
 
 @pytest.mark.parametrize("columns", [80, 160])
@@ -153,7 +154,7 @@ def test_ctrl_c_at_any_moment_loses_nothing_that_was_shown(playhead: Program, se
     entries = on_tape(playhead)
     assert seen - set(re.findall(r"w\d{5}", " ".join(spoken(entries, "assistant")))) == set()
     assert seen
-    waiting = [entry["payload"].get("content") for entry in on_tape(playhead, "t__sidecar__inbox")]
+    waiting = [entry.payload.get("content") for entry in on_tape(playhead, "t__sidecar__inbox")]
     assert [line for line in lines if line not in [*spoken(entries, "user"), *waiting]] == []
 
 
@@ -200,7 +201,7 @@ def test_an_answer_that_breaks_off_stays_and_is_asked_again(playhead: Program):
         terminal.type("\x04")
         assert terminal.ended() == 0
     assert spoken(on_tape(playhead), "assistant") == ["It is gw1, ", "It is gw2."]
-    assert [m["content"] for m in in_view(playhead)] == ["Which gateway dropped?", "It is gw2."]
+    assert in_view(playhead) == [("user", "Which gateway dropped?"), ("assistant", "It is gw2.")]
 
 
 def test_a_line_that_is_typed_while_a_tool_runs_waits_and_then_is_taken_up(playhead: Program):
@@ -217,7 +218,7 @@ def test_a_line_that_is_typed_while_a_tool_runs_waits_and_then_is_taken_up(playh
         terminal.wait(lambda text: "… And gw2?" not in text)
         terminal.type("\x04")
         assert terminal.ended() == 0
-    assert [m["content"] for m in in_view(playhead) if m["role"] == "user"] == ["Is gw1 up?", "And gw2?"]
+    assert [text for role, text in in_view(playhead) if role == "user"] == ["Is gw1 up?", "And gw2?"]
 
 
 def test_ctrl_c_while_a_tool_runs_keeps_the_line_that_waits_for_the_next_chat(playhead: Program):

@@ -46,6 +46,8 @@ RUNS = {
     "verify": [("verify",)],
     "salvage": [("salvage",)],
     "backup": [("backup", "backup.db")],
+    "chat": [("chat", "--tape", "new", "--model", "echo:")],
+    "run": [("run", "Up?", "--tape", "new", "--model", "echo:")],
     "demo": [("demo",)],
 }
 OTHERWISE = {"tree": {"markdown", "file", "bytes"}}
@@ -66,6 +68,7 @@ INNER = {
     "unpin": {"pin": "id first last kind name level max_level"},
     "demo": {"compiles": "max_tokens room strategy count tokens digest", "replays": "strategy calls share breaks", "asked": "entry why told_by"},
     "show": {"entries": "id kind payload meta date"},
+    "run": {"entries": "id kind payload meta date", "usage": "prompt_tokens completion_tokens total_tokens prompt_tokens_details reasoning_tokens"},
     "branches": {"branches": "tape branch parent generation at entries state owner is_gone created_at closed_at"},
     "diff": {"added": "id kind payload meta date"},
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import anyio
 
 from playhead.agent.events import RunEvent
 from playhead.cli.chat.approvals import Approvals
 from playhead.cli.chat.pieces import Asked, Piece, Remark, Said
+from playhead.cli.chat.pricing import price
 from playhead.cli.chat.screens import Screen
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.slashes import MARK, Slash, meant
@@ -117,7 +119,8 @@ class Conversation:
             self._wanted = anyio.Event()
             self._set(self.session.begun())
             ended = await self.talk.turn(self._told)
-            session, pieces = self.session.ended(is_interrupted=ended.is_interrupted, error=None if ended.error is None else self._why(ended.error))
+            cost = await anyio.to_thread.run_sync(partial(price, self.session.turn, spec=self.session.model))
+            session, pieces = self.session.ended(is_interrupted=ended.is_interrupted, error=None if ended.error is None else self._why(ended.error), cost=cost)
             self._show(pieces)
             self._set(session)
             await self.settle()

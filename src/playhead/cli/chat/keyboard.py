@@ -19,13 +19,13 @@ from playhead.cli.chat.looking import KEYS
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.talk import Talk, folder_tape
 from playhead.cli.chat.terminal import TerminalScreen
-from playhead.cli.chat.undoing import words_of
+from playhead.cli.chat.undoing import newest_said, words_of
 from playhead.cli.hints import masked, program
 from playhead.cli.layout import prose
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import short_name
 from playhead.cli.transcript import entry_lines
-from playhead.entry.entry import MESSAGE, TOOL_CALL, TOOL_RESULT
+from playhead.entry.entry import MESSAGE
 
 REMEMBERED = 100
 """How many of the lines that were said before can be had again with the arrow keys."""
@@ -147,10 +147,9 @@ class Keyboard:
         end = (await tape.head()).id
         held = f"goes on at entry {end}" if end else "is new"
         head = list(prose(f"Tape '{short_name(tape.name)}' {held}; {self._talk.answerer.spec} answers. /help lists the commands.", width=width, style="bold"))
-        recent = await tape.query().kinds(MESSAGE, TOOL_CALL, TOOL_RESULT).newest_first().limit(RECENT).all()
-        before = [line for entry in reversed(recent) for line in entry_lines(entry, width=width)]
-        left = end - len(recent) if recent else 0
-        more = [Text(f"… {counted(left, 'entry')} before", style="dim")] if left > 0 else []
+        recent = await newest_said(tape, limit=RECENT)
+        before = [line for entry in recent for line in entry_lines(entry, width=width)]
+        more = [Text(f"… {counted(recent[0].id - 1, 'entry')} before", style="dim")] if recent and recent[0].id > 1 else []
         return [*head, *more, *before] if recent else [*head, *prose(KEYS, width=width, style="dim")]
 
     def _farewell(self) -> Iterator[Text]:

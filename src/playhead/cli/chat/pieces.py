@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from playhead.entry.message import ToolCall, ToolResult
 from playhead.model.protocol import Usage
@@ -54,9 +55,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What a turn cost."""
+    """What a turn cost, in tokens, and in dollars where that is known."""
 
     usage: Usage
+    cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 from io import StringIO
 
 from rich.console import Console, ConsoleRenderable, Group
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from playhead.cli.chat.markdown import Answer
 from playhead.cli.chat.pieces import Answered, Asked, Called, Piece, Remark, Said, Spent, Thoughts, Words
+from playhead.cli.chat.pricing import told as told_price
 from playhead.cli.layout import cut, wrapped
 from playhead.cli.plain import plain
 from playhead.cli.transcript import shortened
@@ -72,8 +74,8 @@ def _shown(piece: Piece, *, width: int) -> ConsoleRenderable:
             return Group(*(Text(f"{MARGIN * 2}{line}", style="yellow") for line in argument_lines(call, width=width - 2 * INDENT)))
         case Answered(call=call, result=result, elapsed_ms=elapsed_ms):
             return _answered(call, result, elapsed_ms, width=width)
-        case Spent(usage=usage):
-            return Group(Text(""), Text(f"{MARGIN}{spent_line(usage)}", style="dim"))
+        case Spent(usage=usage, cost=cost):
+            return Group(Text(""), Text(f"{MARGIN}{spent_line(usage, cost)}", style="dim"))
         case Remark(text=text, is_error=is_error):
             return Group(Text(""), Text(plain(text), style="red" if is_error else "dim"))
 
@@ -112,10 +114,10 @@ def seconds(elapsed_ms: int) -> str:
     return f"({elapsed_ms / 1000:.1f} s)"
 
 
-def spent_line(usage: Usage) -> str:
-    """Return what a turn cost: what was read, how much of it came from the provider's cache, what was written."""
+def spent_line(usage: Usage, cost: Decimal | None = None) -> str:
+    """Return what a turn cost: what was read, how much of it came from the provider's cache, what was written, and how much money that is."""
     cached = f" ({usage.cache_read / usage.input:.0%} cached)" if usage.input and usage.cache_read else ""
-    return f"{usage.input:,} tokens read{cached}, {usage.output:,} written"
+    return f"{usage.input:,} tokens read{cached}, {usage.output:,} written{'' if cost is None else f', {told_price(cost)}'}"
 
 
 def plain_lines(piece: Piece) -> str:

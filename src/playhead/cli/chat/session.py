@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, RunEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
 from playhead.cli.bar import Share
@@ -37,7 +38,8 @@ class Session:
     """The state of a chat as it is shown.
 
     `tail` is what of the answer is not shown for good yet, `thoughts` what the model thinks before it; `waiting` are lines that no
-    run has taken up, by id; `question` is a call that waits for an approval.
+    run has taken up, by id; `question` is a call that waits for an approval;
+    `paid` is what this chat has cost, in dollars.
     """
 
     tape: str
@@ -52,6 +54,7 @@ class Session:
     question: ToolCall | None = None
     last: Usage | None = None
     turn: Usage = field(default_factory=Usage)
+    paid: Decimal | None = None
     size: Size = field(default_factory=Size)
 
     # -- the course of a turn
@@ -81,12 +84,13 @@ class Session:
                 return flushed, (*pieces, Remark(text="The request was too long for the model."))
         return self, ()
 
-    def ended(self, *, is_interrupted: bool, error: str | None) -> tuple[Session, tuple[Piece, ...]]:
+    def ended(self, *, is_interrupted: bool, error: str | None, cost: Decimal | None = None) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once a turn has ended, and why it did where it was not by itself."""
         flushed, pieces = self.flushed()
-        spent = (Spent(usage=self.turn),) if self.turn.total else ()
+        spent = (Spent(usage=self.turn, cost=cost),) if self.turn.total else ()
+        paid = self.paid if cost is None else (self.paid or 0) + cost
         why = (Remark(text=INTERRUPTED),) if is_interrupted else (Remark(text=error, is_error=True),) if error is not None else ()
-        return replace(flushed, is_running=False, is_stopping=False, calls=(), question=None), (*pieces, *spent, *why)
+        return replace(flushed, is_running=False, is_stopping=False, calls=(), question=None, paid=paid), (*pieces, *spent, *why)
 
     def flushed(self) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once all that was said is shown for good."""
@@ -97,8 +101,7 @@ class Session:
     def _said(self, delta: str) -> tuple[Session, tuple[Piece, ...]]:
         tail = self.tail + delta
         thoughts = (Thoughts(text=self.thoughts.strip()),) if self.thoughts.strip() else ()
-        # Without a new line no new block can have begun.
-        end = settled(tail) if "\n" in delta or len(delta) > 1 and "\n" in tail else 0
+        end = settled(tail) if "\n" in delta or "\r" in delta else 0
         words = (Words(text=tail[:end]),) if end else ()
         return replace(self, tail=tail[end:], thoughts="", heard=True), (*thoughts, *words)
 

@@ -6,32 +6,34 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from playhead.cli.bar import bar
+from playhead.cli.chat.pricing import told as told_price
 from playhead.cli.chat.session import Session, Size
 from playhead.cli.layout import cut
 from playhead.model.protocol import Usage
 
-BAR = 20
-"""How many columns the bar has."""
+BARS = (20, 10)
+"""How many columns the bar has, in a wide terminal and in a narrow one."""
 
-LEAST = 12
+LEAST = 8
+"""How many columns each name has at least."""
+
 BETWEEN = " · "
 
 
 def status(session: Session, *, width: int) -> Text:
-    """Return the line, at most `width` columns wide: where it is too narrow, names are cut first, then the bar is left out."""
-    facts = [_used(session.size), *_cached(session.last)]
-    told = BETWEEN.join(facts)
+    """Return the line, at most `width` columns wide: where it is too narrow, names are cut first, then the bar gets shorter, then it and the names are left out."""
+    facts = [_used(session.size), *_cached(session.last), *([] if session.paid is None else [told_price(session.paid)])]
+    while len(BETWEEN.join(facts)) >= width and len(facts) > 1:
+        facts.pop()
+    told, room = BETWEEN.join(facts), session.size.room
+    names, left = 2 * (LEAST + len(BETWEEN)), width - len(told) - 1
+    columns = next((columns for columns in BARS if room and left - columns - 1 >= names), 0)
+    left -= columns + 1 if columns else 0
     line = Text(" ", style="dim")
-    room = session.size.room
-    left = width - len(told) - 1
-    if room and left - BAR - 1 >= 2 * LEAST + 2 * len(BETWEEN):
-        left -= BAR + 1
-    else:
-        room = None
-    if left >= 2 * LEAST + 2 * len(BETWEEN):
+    if left >= names:
         line.append(_names(session, width=left - 2 * len(BETWEEN)))
-    if room:
-        line.append_text(bar(session.size.shares, room=room, width=BAR)).append(" ")
+    if columns and room:
+        line.append_text(bar(session.size.shares, room=room, width=columns)).append(" ")
     return line.append(told)
 
 

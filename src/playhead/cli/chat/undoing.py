@@ -21,6 +21,18 @@ async def last_said(tape: Tape) -> TapeEntry | None:
     return None
 
 
+async def newest_said(tape: Tape, *, limit: int) -> list[TapeEntry]:
+    """Return the newest messages, calls and results that were not taken back, the oldest first."""
+    amends, end = await tape.amends(), (await tape.head()).id
+    found: list[TapeEntry] = []
+    async for entry in tape.query().kinds(MESSAGE, TOOL_CALL, TOOL_RESULT).newest_first():
+        if not _is_gone(entry, amends, end):
+            found.append(entry)
+        if len(found) == limit:
+            break
+    return found[::-1]
+
+
 async def take_back(tape: Tape, *, behind: int) -> Sequence[TapeEntry]:
     """Take what was said and done behind an entry out of view, and return what was."""
     amends, end = await tape.amends(), (await tape.head()).id
