@@ -107,12 +107,10 @@ async def main() -> None:
     options.add_argument("--entries", type=int, default=20_000, help="how long the tape is")
     args = options.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory() as place:
-        database, files = Path(place, "sqlite"), Path(place, "files")
-        database.mkdir()
+    with tempfile.TemporaryDirectory() as database, tempfile.TemporaryDirectory() as files:
         for name, make, where in (
-            ("sqlite", lambda: SQLiteTapeStore(database / "tapes.db", durability="process"), database),
-            ("file", lambda: FileTapeStore(files, durability="process"), files),
+            ("sqlite", lambda: SQLiteTapeStore(Path(database, "tapes.db"), durability="process"), Path(database)),
+            ("file", lambda: FileTapeStore(files, durability="process"), Path(files)),
         ):
             rows += await measured(name, make, where, count=args.entries, rounds=args.rounds)
     report("retention", ("store", "what", "before", "after", "ratio"), rows, file=args.json)

@@ -21,6 +21,7 @@ TESTS = sorted(name for name in dir(StoreContract) if name.startswith("test_"))
 DURABLE = {
     "test_blobs_are_there_when_the_store_is_opened_again",
     "test_families_are_there_when_the_store_is_opened_again",
+    "test_what_is_archived_is_there_when_the_store_is_opened_again",
     "test_what_was_acknowledged_is_there_when_the_store_is_opened_again",
     "test_a_lock_excludes_those_who_opened_the_store_by_themselves",
 }

@@ -123,7 +123,7 @@ def test_an_archive_that_is_damaged_is_found_and_what_is_left_is_kept(kind: str,
 def damage(place: Path) -> None:
     """Alter one archived segment."""
     if place.is_dir():
-        chunk = sorted((place / ".playhead" / "segments").rglob("*.gz"))[0]
+        chunk = min((place / ".playhead" / "segments").rglob("*.gz"))
         raw = bytearray(chunk.read_bytes())
         raw[len(raw) // 2] ^= 1
         chunk.write_bytes(raw)
