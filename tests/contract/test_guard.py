@@ -29,6 +29,7 @@ DURABLE = {
     "test_large_payloads_are_there_when_the_store_is_opened_again",
     "test_a_search_is_there_when_the_store_is_opened_again",
     "test_families_are_there_when_the_store_is_opened_again",
+    "test_what_is_archived_is_there_when_the_store_is_opened_again",
     "test_what_was_acknowledged_is_there_when_the_store_is_opened_again",
     "test_a_lock_excludes_those_who_opened_the_store_by_themselves",
 }

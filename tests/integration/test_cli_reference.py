@@ -43,6 +43,7 @@ RUNS = {
     "rename": [("rename", "new", "newer")],
     "copy": [("copy", "t", "copied")],
     "follow": [("follow", "t", "--after", "0", "--count", "1")],
+    "archive": [("archive", "--tape", "t", "--below", "3")],
     "verify": [("verify",)],
     "salvage": [("salvage",)],
     "backup": [("backup", "backup.db")],

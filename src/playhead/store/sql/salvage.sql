@@ -7,10 +7,10 @@ INSERT OR IGNORE INTO entries (eid, peak, mark, kind, ts, uid, idem_key, anchor,
 CREATE TEMP TABLE segments (low INTEGER PRIMARY KEY, high INTEGER, size INTEGER, digest BLOB, data BLOB)
 
 -- name: keep_segment
-INSERT OR IGNORE INTO temp.segments (low, high, size, digest, data) VALUES (?, ?, ?, ?, ?)
+INSERT OR IGNORE INTO segments (low, high, size, digest, data) VALUES (?, ?, ?, ?, ?)
 
 -- name: drop_segments
-DROP TABLE temp.segments
+DROP TABLE IF EXISTS temp.segments
 
 -- name: present
 SELECT DISTINCT eid >> 32 FROM entries

@@ -93,11 +93,11 @@ class EntryCheck:
 
 
 def rows(connection: sqlite3.Connection, tape_no: int) -> Iterator[Full]:
-    """Yield the rows of a tape number. Raises sqlite3.Error where they cannot be read on."""
+    """Yield the rows of a tape number, those that are archived as if they were not. Raises sqlite3.Error where they cannot be read on."""
     segments = Segments(connection)
     for row in connection.execute(statements("verify")["rows"], (eid(tape_no, 0), eid(tape_no, LAST_SEQ))):
         said = _said(segments, row[0]) if row[_ENC] == IN_SEGMENT and not (row[4] or row[5]) else None
-        yield row if said is None else (*row[:4], *said, *row[6:])
+        yield row if said is None else (*row[:4], *said, *row[6:_ENC], 0, *row[_ENC + 1 :])
 
 
 def _said(segments: Segments, place: int) -> Said | None:
@@ -124,7 +124,7 @@ def _column_faults(row: Full) -> Iterator[str]:
         yield f"it is filed under another idempotency key than its own, {wanted_key!r}"
     if anchor != _anchor(kind, payload):
         yield "it is filed under another anchor's name than its own" if text(kind) == ANCHOR else "it is filed as an anchor and is none"
-    if enc not in (0, IN_SEGMENT):
+    if enc != 0:
         yield f"its body is written in a way ({enc!r}) that this version does not know"
     if search is not None:
         yield "it has a text to search for, which this version never keeps"
