@@ -189,7 +189,12 @@ def cell(value: str) -> Cell:
 
 def text(value: Cell) -> str:
     """Return the text of a cell."""
-    return intern(value) if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+    return intern(value) if isinstance(value, str) else _decoded(value)
+
+
+@lru_cache(maxsize=1024)
+def _decoded(value: bytes) -> str:
+    return intern(value.decode("utf-8", "surrogatepass"))
 
 
 def uid_cell(uid: str) -> Cell:

@@ -14,18 +14,18 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged
 from playhead.store.gaps import gapless
 from playhead.store.postgres.address import Address
-from playhead.store.postgres.keys import Numbers, Texts, raw, text_key, uid_key
+from playhead.store.postgres.keys import Numbers, Texts, text_key, uid_key
 from playhead.store.postgres.reading import Moved, Reading
-from playhead.store.postgres.rows import rows
-from playhead.store.postgres.windows import ids_of
+from playhead.store.postgres.rows import kinds_of, rows
+from playhead.store.postgres.session import Row
+from playhead.store.postgres.windows import ids_within, view_of
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import LAST_SEQ, cell, entry_of
+from playhead.store.row import entry_of
 from playhead.store.scan import holding
 
 Answer = TypeVar("Answer")
 
-_ALL = LAST_SEQ
 _AT_ONCE = 2000
 
 
@@ -83,50 +83,53 @@ def _end(reading: Reading, address: Address) -> int:
 
 
 def _is_plain(query: TapeQuery) -> bool:
-    """Return whether a query asks for the first or last entries between two ids, and so is one statement."""
-    return query.window is None and query.only is None and query.text is None and query.since is None and query.until is None and query.count is not None and query.count <= _AT_ONCE
+    """Return whether a query asks for the first or last entries between two ids, of any kind or of some, and so is one statement."""
+    return query.window is None and query.text is None and query.since is None and query.until is None and query.count is not None and query.count <= _AT_ONCE
 
 
 def _at_once(reading: Reading, query: TapeQuery, address: Address) -> list[TapeEntry]:
     """Return what a plain query asks for, by one statement where the tape's own entries are enough."""
     first, stop = ids_within(query)
-    inherits = address.before > 0 and first <= address.before
+    low, limit = max(first, address.before + 1), query.count or 0
+    inherits = first <= address.before
     if inherits and not query.descending:
         return _fetched(reading, query, address)
-    limit = query.count or 0
-    found = reading.proved(address, "newest" if query.descending else "oldest", low=max(first, address.before + 1), high=stop - 1, limit=limit)
-    end = min(found[0][0], stop - 1)
-    own = range(max(first, address.before + 1), end + 1)
-    own = own[::-1][:limit] if query.descending else own[:limit]
-    entries = [entry_of(row, tape=query.tape) for row in gapless((row[1:] for row in found if row[1] is not None), own, query.tape)]
-    if not inherits or len(entries) == limit:
-        return entries
-    pieces = address.pieces(range(first, min(stop, address.before + 1)), head=address.before, descending=True)
+    statement, kinds = "newest" if query.descending else "oldest", {}
+    if query.only is not None:
+        statement, kinds = f"{statement}_of_kinds", {"kinds": kinds_of(query)}
+    found = reading.proved(address, statement, low=low, high=stop - 1, limit=limit, **kinds)
+    own = _own(found, range(low, min(found[0][-1], stop - 1) + 1), query)
+    if not inherits or len(own) == limit:
+        return own
+    pieces = address.pieces(range(first, min(stop, low)), head=address.before, descending=True)
     rest = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
-    return [*entries, *(entry_of(row, tape=query.tape) for row in islice(rest, limit - len(entries)))]
+    return [*own, *(entry_of(row, tape=query.tape) for row in islice(rest, limit - len(own)))]
 
 
-def ids_within(query: TapeQuery) -> tuple[int, int]:
-    """Return the first id that a query's cursor leaves, and the one behind the last that its bounds leave."""
-    last = _ALL if query.ceiling is None else min(_ALL, max(query.ceiling, 0))
-    return max(1, min(query.cursor, _ALL) + 1), last + 1 if query.stop is None else min(last + 1, max(query.stop, 0))
+def _own(found: Sequence[Row], ids: range, query: TapeQuery) -> list[TapeEntry]:
+    """Return the entries of rows, each with the end of the tape behind it; without kinds, those of all the ids. Raises StoreDamaged where one is missing."""
+    there = [row[:-1] for row in found if row[0] is not None]
+    wanted = ids[::-1][: query.count] if query.descending else ids[: query.count]
+    if query.only is None and (len(there) != len(wanted) or (there and (there[0][0], there[-1][0]) != (wanted[0], wanted[-1]))):
+        list(gapless(there, wanted, query.tape))
+    return [entry_of(row, tape=query.tape) for row in there]
 
 
 def _fetched(reading: Reading, query: TapeQuery, address: Address) -> list[TapeEntry]:
-    end = _end(reading, address)
-    pieces = address.pieces(ids_of(reading, address, query, end=end), head=end, descending=query.descending)
+    end, ids = view_of(reading, address, query)
+    pieces = address.pieces(ids, head=end, descending=query.descending)
     found = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
     entries = map(partial(entry_of, tape=query.tape), found) if query.text is None else holding(found, query.text, tape=query.tape)
     return list(islice(entries, query.count))
 
 
 def _number(reading: Reading, query: TapeQuery, address: Address) -> int:
-    end = _end(reading, address)
-    pieces = list(address.pieces(ids_of(reading, address, query, end=end), head=end))
+    end, ids = view_of(reading, address, query)
+    pieces = list(address.pieces(ids, head=end))
     if query.only is None:
         number = sum(high - low + 1 for _, low, high in pieces)
     else:
-        kinds = Texts(raw(cell(kind)) for kind in dict.fromkeys(query.only))
+        kinds = kinds_of(query)
         number = sum(reading.at(address, "count_kinds", tape=piece.tape_no, low=piece.low, high=piece.high, kinds=kinds)[0][0] for piece in pieces)
     return number if query.count is None else min(number, query.count)
 

@@ -27,6 +27,11 @@ def rows(reading: Reading, address: Address, piece: Segment, query: TapeQuery) -
     return _by_date(reading, address, piece, query, dates=(since, until))
 
 
+def kinds_of(query: TapeQuery) -> Texts:
+    """Return the kinds that a query keeps, each once."""
+    return Texts(raw(cell(kind)) for kind in dict.fromkeys(query.only or ()))
+
+
 def _by_date(reading: Reading, address: Address, piece: Segment, query: TapeQuery, *, dates: Dates) -> Iterator[RawRow]:
     since, until = dates
     ((low, behind),) = reading.at(address, "on_time", tape=piece.tape_no, since=since, until=until)
@@ -48,7 +53,7 @@ def _strays(reading: Reading, address: Address, piece: Segment, query: TapeQuery
         return
     found = reading.at(address, "strays", tape=piece.tape_no, low=piece.low, high=piece.high, since=dates[0], until=dates[1])
     strays = reversed(found) if query.descending else found
-    yield from strays if query.only is None else of_kinds(strays, [raw(cell(kind)) for kind in query.only], tape=query.tape)
+    yield from strays if query.only is None else of_kinds(strays, kinds_of(query), tape=query.tape)
 
 
 def _in_range(reading: Reading, address: Address, piece: Segment, query: TapeQuery, *, dates: Dates) -> Iterator[RawRow]:
@@ -77,7 +82,7 @@ def _pages(piece: Segment, query: TapeQuery) -> Iterator[Segment]:
 
 
 def _of_kinds(reading: Reading, address: Address, piece: Segment, query: TapeQuery, *, dates: Dates) -> Iterator[RawRow]:
-    kinds = Texts(raw(cell(kind)) for kind in dict.fromkeys(query.only or ()))
+    kinds = kinds_of(query)
     statement = "kinds_newest_first" if query.descending else "kinds"
     size = _LARGEST_PAGE if query.count is None else min(_LARGEST_PAGE, query.count if query.text is None else _FIRST_PAGE)
     low, high = piece.low, piece.high

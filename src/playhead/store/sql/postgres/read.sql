@@ -9,8 +9,16 @@ WHERE root_id = (SELECT root_id FROM tape_names WHERE tenant = %(tenant)s AND na
 -- name: end
 SELECT head FROM tapes WHERE root_id = %(root)b AND tape_no = %(tape)b AND name_key = %(name)b AND in_use
 
+-- name: end_and_anchor
+SELECT t.head, (SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq <= %(high)b AND anchor IS NOT NULL)
+FROM tapes t WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
+
+-- name: end_and_anchor_named
+SELECT t.head, (SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq <= %(high)b AND anchor = %(anchor)b AND anchor IS NOT NULL)
+FROM tapes t WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
+
 -- name: newest
-SELECT t.head, e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
 FROM tapes t LEFT JOIN LATERAL (
     SELECT seq, kind, ts, digest, meta, body FROM entries
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b
@@ -19,11 +27,33 @@ FROM tapes t LEFT JOIN LATERAL (
 WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
 -- name: oldest
-SELECT t.head, e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
 FROM tapes t LEFT JOIN LATERAL (
     SELECT seq, kind, ts, digest, meta, body FROM entries
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b
     ORDER BY seq LIMIT %(limit)b
+) e ON true
+WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
+
+-- name: newest_of_kinds
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
+FROM tapes t LEFT JOIN LATERAL (
+    SELECT o.* FROM unnest(%(kinds)b::bytea[]) AS k (kind) CROSS JOIN LATERAL (
+        SELECT seq, kind, ts, digest, meta, body FROM entries
+        WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND substring(kind, 1, 64) = substring(k.kind, 1, 64) AND kind = k.kind
+        ORDER BY seq DESC LIMIT %(limit)b
+    ) o ORDER BY o.seq DESC LIMIT %(limit)b
+) e ON true
+WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
+
+-- name: oldest_of_kinds
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
+FROM tapes t LEFT JOIN LATERAL (
+    SELECT o.* FROM unnest(%(kinds)b::bytea[]) AS k (kind) CROSS JOIN LATERAL (
+        SELECT seq, kind, ts, digest, meta, body FROM entries
+        WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND substring(kind, 1, 64) = substring(k.kind, 1, 64) AND kind = k.kind
+        ORDER BY seq LIMIT %(limit)b
+    ) o ORDER BY o.seq LIMIT %(limit)b
 ) e ON true
 WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
@@ -70,10 +100,10 @@ WHERE root_id = %(root)b AND tape_no = %(tape)b AND ts <> peak AND ts BETWEEN %(
 SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND anchor IS NOT NULL
 
 -- name: newest_anchor_named
-SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND anchor = %(anchor)b
+SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND anchor = %(anchor)b AND anchor IS NOT NULL
 
 -- name: first_anchor_named
-SELECT min(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND anchor = %(anchor)b
+SELECT min(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND anchor = %(anchor)b AND anchor IS NOT NULL
 
 -- name: with_uids
 SELECT l.place, e.seq, e.kind, e.ts, e.digest, e.meta, e.body
