@@ -22,6 +22,8 @@ NAMES = (
     "memory",
     "sweep",
     "file_store",
+    "retention",
+    "moving",
     "postgres",
 )
 
