@@ -3,6 +3,7 @@
 Each conversation is a tape, a message a turn; what was said of a picture stands behind the words. Each question that has gold turns is searched for
 as it is asked, and the turns are taken in the order in which they were found, those that no longer fit passed over. `last` takes the newest turns instead.
 R is the mean share of a question's gold turns, All of the questions whose gold turns were all taken; behind R its 95 % interval, by drawing conversations.
+Then, how often a word of that talk is still found with one typo, or two, at random places (`another` became a word that stands there, too).
 Tokens are counted exactly where the extra `tokens` is installed, else by the default counter. Run: python -m benchmarks.evidence [--store memory|sqlite|file] [--json FILE]
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +29,8 @@ from playhead.entry.message import user
 from playhead.store.file.store import FileTapeStore
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import WholeStore
+from playhead.store.ranked.grammar import GRAMMAR
+from playhead.store.ranked.tokens import terms
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.tape.tape import Tape
 from playhead.view.tokens import Counter, default_counter
@@ -35,6 +39,7 @@ BUDGETS = (500, 2_000, 8_000)
 WAYS = ("plain", "smoothed", "last")
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 DRAWS = 2_000
+WORDS = 200
 
 STORES: dict[str, Callable[[Path], WholeStore]] = {
     "memory": lambda _: InMemoryTapeStore(),
@@ -119,24 +124,49 @@ def _interval(figures: Sequence[Figure]) -> tuple[float, float]:
     return drawn[DRAWS * 25 // 1_000], drawn[DRAWS * 975 // 1_000]
 
 
-async def measured(store: WholeStore, *, counter: Counter) -> list[Figure]:
-    """Return the figures of all conversations."""
+def mistyped(word: str, chance: random.Random) -> str:
+    """Return a word with a letter left out, added, changed, or swapped with the next."""
+    place, letter = chance.randrange(len(word) - 1), chance.choice("abcdefghijklmnopqrstuvwxyz")
+    front, back = word[:place], word[place:]
+    return chance.choice((front + back[1:], front + letter + back, front + letter + back[1:], front + back[1] + back[0] + back[2:]))
+
+
+async def typo_rows(store: WholeStore, talks: Iterable[Mapping[str, Any]]) -> list[tuple[object, ...]]:
+    """Return a row for one typo and one for two: how many words were tried, became another, and were found of the rest."""
+    chance, tried = random.Random(1), {1: [0, 0, 0], 2: [0, 0, 0]}
+    for talk in talks:
+        tape = Tape(store, str(talk["sample_id"]))
+        words = sorted({word for turn in turns_of(talk) for word in re.findall(r"[a-z]{4,}", turn["text"].lower())} - GRAMMAR)
+        for word in chance.sample(words, WORDS):
+            once = mistyped(word, chance)
+            for typos, typed in ((1, once), (2, mistyped(once, chance))):
+                if len(typed) >= (4, 8)[typos - 1]:
+                    is_another = any(set(terms(typed)) & set(terms(said(turn))) for turn in turns_of(talk))
+                    is_found = bool({hit.entry.id for hit in await tape.search(typed, limit=1_000)} & {hit.entry.id for hit in await tape.search(word, limit=1_000)})
+                    tried[typos] = [sum(pair) for pair in zip(tried[typos], (1, is_another, is_found and not is_another), strict=True)]
+    return [(typos, count, another, 100 * found / (count - another)) for typos, (count, another, found) in tried.items()]
+
+
+async def measured(store: WholeStore, *, counter: Counter) -> tuple[list[Figure], list[tuple[object, ...]]]:
+    """Return the figures of all conversations, and the rows about typos."""
     talks = json.loads((data_folder() / "locomo" / "locomo_dev5.json").read_text(encoding="utf-8"))
     try:
-        return [figure for talk in talks for figure in await figures_of(talk, store, counter=counter)]
+        return [figure for talk in talks for figure in await figures_of(talk, store, counter=counter)], await typo_rows(store, talks)
     finally:
         await store.aclose()
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     options = parser(__doc__)
     options.add_argument("--store", choices=STORES, default="memory", help="the store that is searched (default: memory)")
     given = options.parse_args()
     with ExitStack() as stack:
         store = STORES[given.store](Path(stack.enter_context(tempfile.TemporaryDirectory())))
-        figures = asyncio.run(measured(store, counter=exact_counter() or default_counter()))
+        figures, typos = asyncio.run(measured(store, counter=exact_counter() or default_counter()))
     report("evidence found", ("tokens", "way", "R %", "from", "to", "All %", *KINDS.values()), rows_of(figures), file=given.json)
+    print()
+    report("typos", ("typos", "words", "another", "found %"), typos, file=given.json and given.json.with_stem(f"{given.json.stem}-typos"))
 
 
 if __name__ == "__main__":

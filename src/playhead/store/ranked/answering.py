@@ -9,21 +9,15 @@ from playhead.errors import InvalidInput
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.best import Ranked, Term, best, ordered, scored
 from playhead.store.ranked.bm25 import Gains, weight
+from playhead.store.ranked.nearness import nearest
 from playhead.store.ranked.protocol import Document, Stretch, Totals
 from playhead.store.ranked.smoothing import GIVERS, shares
 from playhead.store.ranked.tokens import asked
-from playhead.store.ranked.typos import distance, typos_in
 from playhead.store.ranked.view import View
 from playhead.store.row import microseconds
 
 LIMIT = 20
 """How many entries are returned where no limit is set."""
-
-NEAR_WORDS = 8
-"""How many words are looked for in place of one that stands nowhere."""
-
-TYPO = 0.5
-"""What each typo leaves of a word's weight."""
 
 _WIDER = 4
 
@@ -107,24 +101,8 @@ def _once(view: View, hits: Sequence[Ranked]) -> list[Ranked]:
 def _terms(view: View, text: str, totals: Totals) -> list[Term]:
     """Return the terms to look for: those of the text, and in place of such as stand nowhere those nearest to them."""
     words = asked(text)
-    found = {word: (frequency, 1.0) for word, frequency in view.frequencies(words).items() if frequency}
-    for word in words:
-        for near, frequency, share in _near(view, word) if word not in found else ():
+    found = {term: (frequency, 1.0) for term, frequency in view.frequencies(words).items() if frequency}
+    for term, word in words.items():
+        for near, frequency, share in nearest(view, term, word) if term not in found else ():
             found.setdefault(near, (frequency, share))
-    return [Term(word, share * weight(frequency, totals.documents), frequency) for word, (frequency, share) in found.items()]
-
-
-def _near(view: View, word: str) -> list[tuple[str, int, float]]:
-    """Return the terms that have the fewest typos to a word, the most frequent first, with their frequencies and what the typos leave of their weight.
-
-    They begin with the word's first or second letter: other first letters are rarely mistaken, and would mean to go through all terms.
-    """
-    most = typos_in(word)
-    if not most:
-        return []
-    known = {term for initial in dict.fromkeys(word[:2]) for term in view.vocabulary(initial, len(word) - most, len(word) + most)}
-    distances = {term: typos for term in known if (typos := distance(word, term, most=most)) <= most}
-    near = [(distances[term], term, frequency) for term, frequency in view.frequencies(distances).items() if frequency]
-    least = min((typos for typos, _, _ in near), default=0)
-    chosen = sorted((-frequency, term) for typos, term, frequency in near if typos == least)[:NEAR_WORDS]
-    return [(term, -frequency, TYPO**least) for frequency, term in chosen]
+    return [Term(term, share * weight(frequency, totals.documents), frequency) for term, (frequency, share) in found.items()]

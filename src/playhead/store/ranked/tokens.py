@@ -54,14 +54,19 @@ def terms(text: str) -> Iterator[str]:
                 yield from _plain_terms(run) if run.isascii() else (_folded(run),)
 
 
-def asked(text: str) -> list[str]:
-    """Return the terms that a query asks for, each once, in order.
+def asked(text: str) -> dict[str, str]:
+    """Return the terms that a query asks for, in order, each with the word that it was made of, in small letters.
 
     Pairs of characters come without the single ones that they are made of, and words without those of grammar, where there are others.
     """
     words = _words(text)
     telling = [word for word in words if not is_grammar(word)]
-    return list(dict.fromkeys(term for word in telling or words for term in _asked(word)))
+    found: dict[str, str] = {}
+    for word in telling or words:
+        made = list(_asked(word))
+        for term in made:
+            found.setdefault(term, word[:LONGEST].lower() if len(made) == 1 else term)
+    return found
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:

@@ -8,12 +8,29 @@ SHORTEST = 4
 LONG = 8
 """From how many letters on it may hold two."""
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
 
 def typos_in(word: str) -> int:
     """Return how many typos a word may hold; none where it has a digit, as numbers that differ are others."""
     if len(word) < SHORTEST or not word.isalpha():
         return 0
     return 2 if len(word) >= LONG else 1
+
+
+def other_beginnings(word: str) -> set[str]:
+    """Return the words of plain letters that become this one where their first letter is mistaken or left out."""
+    return {letter + rest for letter in _LETTERS for rest in (word, word[1:])} - {word}
+
+
+def typed_otherwise(word: str) -> set[str]:
+    """Return the words of plain letters that become this one by one typo."""
+    parts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    added = {front + back[1:] for front, back in parts if back}
+    swapped = {front + back[1] + back[0] + back[2:] for front, back in parts if len(back) > 1}
+    changed = {front + letter + back[1:] for front, back in parts if back for letter in _LETTERS}
+    left_out = {front + letter + back for front, back in parts for letter in _LETTERS}
+    return (added | swapped | changed | left_out) - {word}
 
 
 def distance(one: str, other: str, *, most: int) -> int:

@@ -137,6 +137,18 @@ def test_a_word_that_stands_nowhere_is_looked_for_with_typos():
     assert ids("vpm") == ids("tmdt") == ids("absolutely") == []
 
 
+def test_a_typo_is_found_wherever_it_stands_in_a_word():
+    words = ["justice", "classes", "moving", "gates", "replied"]
+    stretches = [Stretch(words_of(entries(words)), 1, len(words))]
+    for id, word in enumerate(words, start=1):
+        left_out = {word[:place] + word[place + 1 :] for place in range(len(word))}
+        swapped = {word[:place] + word[place + 1] + word[place] + word[place + 2 :] for place in range(len(word) - 1)}
+        changed = {word[:place] + "x" + word[place + 1 :] for place in range(len(word))}
+        added = {word[:place] + "x" + word[place:] for place in range(len(word) + 1)}
+        for typo in left_out | swapped | changed | added:
+            assert [hit.id for hit in answer(stretches, Question(text=typo, within=range(1, 6)))] == [id], typo
+
+
 def test_a_typo_weighs_less_than_the_word():
     found = entries(["timeout here", "timeouts there", "elsewhere"])
     stretches = [Stretch(words_of(found), 1, 3)]
