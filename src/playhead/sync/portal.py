@@ -35,7 +35,7 @@ class _Portal:
         """Return the running loop. Raises InvalidInput on the loop's own thread, StoreUnavailable while the interpreter shuts down."""
         if sys.is_finalizing():
             raise StoreUnavailable("The interpreter is shutting down, so nothing is read or written any more; close handles before the program ends.")
-        if self._thread is threading.current_thread():
+        if self.is_here():
             raise InvalidInput("A blocking call cannot be made from inside another one, as it would wait for itself; use the async form there.")
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -44,6 +44,10 @@ class _Portal:
             if self._loop is None or self._loop.is_closed():
                 self._loop = self._start()
             return self._loop
+
+    def is_here(self) -> bool:
+        """Whether this is the loop's own thread."""
+        return self._thread is threading.current_thread()
 
     def _start(self) -> asyncio.AbstractEventLoop:
         started: Future[asyncio.AbstractEventLoop] = Future()
@@ -168,6 +172,11 @@ def taken(function: Callable[[], Awaitable[R]], *, undo: Callable[[R], Awaitable
 async def soon(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function that waits for nothing, and return what it returns: with `wait`, on the loop whose state it reads or changes."""
     return function(*args, **kwargs)
+
+
+def may_wait() -> bool:
+    """Whether a blocking call may be made here and now: outside of the loop, and before the interpreter shuts down."""
+    return not (sys.is_finalizing() or _PORTAL.is_here())
 
 
 def given(value: Any) -> Any:

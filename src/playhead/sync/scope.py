@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from playhead.sync.portal import taken, wait
+from playhead.sync.portal import may_wait, taken, wait
 
 T = TypeVar("T")
 
@@ -50,7 +49,7 @@ def each(items: AsyncIterator[T], *, at_a_time: int = 1) -> Iterator[T]:
             yield from page
     finally:
         close = getattr(items, "aclose", None)
-        if close is not None and not sys.is_finalizing():
+        if close is not None and may_wait():  # else it is dropped, and its own loop closes it
             wait(close)
 
 

@@ -84,6 +84,18 @@ def test_a_blocking_call_inside_a_blocking_call_raises_instead_of_waiting_for_it
         tape.with_context(context).read_messages()
 
 
+def test_an_iterator_that_is_dropped_on_the_loop_itself_raises_nothing(tape: sync.Tape):
+    tape.append_many([ph.user("one"), ph.user("two")])
+    entries = iter(tape.query())
+    assert next(entries).id == 1
+
+    async def drop() -> None:
+        entries.close()
+
+    sync.wait(drop)
+    assert list(entries) == []
+
+
 class StoppedClock:
     def now(self) -> datetime:
         return datetime(2026, 3, 2, 13, 2, 20, tzinfo=UTC)

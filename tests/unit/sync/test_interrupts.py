@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 from random import Random
 
@@ -177,6 +179,32 @@ def test_interruptions_at_any_place_lose_nothing_and_leave_no_task_behind():
     assert kept == sorted(kept, key=int)
     assert cut > 0
     assert sync.wait(tasks_there) <= before
+
+
+PROGRAM = """
+import sys, playhead as ph
+with ph.sync.open_tape(sys.argv[1], "t") as tape:
+    with tape.fork_tape() as branch:
+        branch.append(ph.user("kept"))
+        for entry in tape.follow(after=0):
+            print(entry.kind, flush=True)
+"""
+
+
+def test_a_program_that_is_interrupted_leaves_its_blocks_and_ends(tmp_path):
+    url = f"sqlite:///{tmp_path / 'tapes.db'}"
+    with sync.open_tape(url, "t") as tape:
+        tape.append(ph.user("there"))
+    program = subprocess.Popen([sys.executable, "-W", "error", "-c", PROGRAM, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "message\n"
+    program.send_signal(signal.SIGINT)
+    _, told = program.communicate(timeout=60)
+    assert (program.returncode, told.strip().splitlines()[-1]) == (-signal.SIGINT, "KeyboardInterrupt")
+    assert "Exception ignored" not in told
+    with sync.open_tape(url, "t") as tape:
+        assert [e.payload["content"] for e in tape.query().kinds("message")] == ["there", "kept"]
+        assert [record.state for record in tape.branches()] == []
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
