@@ -26,6 +26,7 @@ STORES: dict[str, Callable[[Path], WholeStore]] = {
 }
 """The stores that tapes are moved between, each with each; one more is one more line."""
 
+
 @cache
 def database() -> str:
     """Return the URL of a database for the stores of all tests of this process, each a tenant of its own; skip the test where there is no server."""
