@@ -103,9 +103,9 @@ def _tell(report: TransferReport, args: Namespace, out: Output, *, done: str, pl
         return
     out.write(one_line(_said(report, done=done, place=place)))
     for name in report.tapes[:NAMED]:
-        out.write(one_line(f"  {name}"))
+        out.write(one_line(name))
     if len(report.tapes) > NAMED:
-        out.write(f"  and {counted(len(report.tapes) - NAMED, 'more tape')}")
+        out.write(f"and {counted(len(report.tapes) - NAMED, 'more tape')}")
     if report.missing:
         out.warn(
             one_line(f"{counted(len(report.missing), 'blob')} that entries refer to {'is' if len(report.missing) == 1 else 'are'} not kept where they come from: {listed(report.missing[:NAMED])}")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from playhead.entry import codec
-from playhead.errors import FileMissing, InvalidInput, StoreError
+from playhead.errors import FileMissing, InvalidInput, StoreDamaged, StoreError
 from playhead.store.blobs import refs_in
 from playhead.store.failures import typed
 from playhead.store.family import Kin, kin_of
@@ -161,8 +161,11 @@ class _Proof:
         path, disk = self._place.path(stem), self._place.disk
         try:
             fd = disk.open_to_read(path)
-        except OSError as exc:
-            self._flaws.add(f"it cannot be opened ({exc.strerror or exc})", where=path, severity="damage", tape=self._root)
+            if disk.is_spoilt(path):
+                self._flaws.add("one of its first two lines, which say where its archived entries are, is not as it was written", where=path, severity="damage", tape=self._root)
+        except (OSError, StoreDamaged) as exc:
+            why = exc.message if isinstance(exc, StoreDamaged) else f"it cannot be opened ({exc.strerror or exc})"
+            self._flaws.add(why, where=path, severity="damage", tape=self._root)
             return None
         files.callback(disk.close, fd)
         return Snapshot(disk=disk, fd=fd, path=path, size=disk.state_of(fd).st_size)
