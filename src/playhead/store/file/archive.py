@@ -21,7 +21,7 @@ from playhead.store.file.names import SUFFIX
 from playhead.store.file.record.lines import BadLine, Body, dump, load
 from playhead.store.file.record.sectors import SECTOR
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """How many bytes of a file are compressed together; the last chunk may have fewer."""
 
 SEGMENTS = "segments"
@@ -33,7 +33,7 @@ _LONGEST = 1 << 10
 _ROOM = 100
 """A number with as many digits as the length of these lines has."""
 
-_KEPT = 8
+_KEPT = 32
 _GZIP = 31
 _LEVEL = 9
 
