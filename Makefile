@@ -44,7 +44,7 @@ bench: $(READY) ## measure, see benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(READY) ## repeat the random tests for minutes
-	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q --timeout 3600 tests/property tests/crash $(ARGS)
+	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q --timeout 3600 tests/property tests/crash tests/integration/test_chat_terminal.py $(ARGS)
 
 docs: $(READY) ## run every example of README and docs
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)
