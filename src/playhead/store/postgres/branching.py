@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, collectable, expect, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, expect, fork_names, fork_point
 from playhead.store.family import kin_of
 from playhead.store.lineage import cut
 from playhead.store.postgres.family import Family, Tail
@@ -24,9 +24,11 @@ def fork(family: Family, change: Fork, *, at: datetime) -> None:
     if family.tail(change.tape) is not None:
         raise NameTaken(change.tape)
     head = Head(parent.generation if parent else 0, last)
-    beside = [(tail, tail.seq if change.at is None else _marked_up_to(family, tail, head)) for tail in family.sidecars(change.parent) if tail.seq]
+    sidecars = {str(kin_of(tail.name).sidecar): tail for tail in family.sidecars(change.parent) if tail.seq}
+    check_cuts(change, sidecars)
+    beside = [(tail, end) for name, tail in sidecars.items() if (end := _end(family, change, name, tail, head)) is not None]
     for tail, end in ((parent or family.begin(change.parent), last), *beside):
-        _branch_off(family, change, tail, end, microseconds(at))
+        _branch_off(family, change, tail, end, mark=min(tail.mark, head.generation << SEQ_BITS | head.id), at=microseconds(at))
 
 
 def close(family: Family, change: Close, *, at: datetime) -> None:
@@ -70,11 +72,18 @@ def remove(family: Family, tails: list[Tail]) -> None:
     family.forget(tail.name for tail in tails)
 
 
-def _branch_off(family: Family, change: Fork, tail: Tail, end: int, at: int) -> None:
+def _branch_off(family: Family, change: Fork, tail: Tail, end: int, *, mark: int, at: int) -> None:
     """Make a branch of the parent, or of a sidecar of it, that is shown up to an id."""
     name = kin_of(change.tape)._replace(sidecar=kin_of(tail.name).sidecar).name
     record = BranchRecord(name=name, parent=tail.name, base=Head(tail.generation, end), state=OPEN, owner=change.owner, created_at=date_text(at))
-    family.branch_off(record, lineage=cut(tail.shown(), end), mark=tail.mark, at=at)
+    family.branch_off(record, lineage=cut(tail.shown(), end), mark=mark, at=at)
+
+
+def _end(family: Family, change: Fork, name: str, tail: Tail, head: Head) -> int | None:
+    """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
+    if change.cuts is not None:
+        return cut_point(change, name, end=tail.seq)
+    return tail.seq if change.at is None else _marked_up_to(family, tail, head)
 
 
 def _marked_up_to(family: Family, tail: Tail, head: Head) -> int:

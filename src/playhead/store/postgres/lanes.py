@@ -13,6 +13,7 @@ from playhead.store.postgres import blobs, leases, reader, records
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.answering import Changes, Deed, Question, Registrar, answer
 from playhead.store.postgres.appending import Appender, Doubt
+from playhead.store.postgres.archived import archive, compact
 from playhead.store.postgres.branching import collect
 from playhead.store.postgres.locks import Locks
 from playhead.store.postgres.notices import Listener, Notifier
@@ -28,7 +29,7 @@ _HURRY = 1.0
 
 
 class Lanes:
-    """Reads over several connections, appends over one, changes families over two, locks over one, and listens over one; each is opened when it is needed."""
+    """Reads over several connections, appends over one, changes families over two, locks over one, looks after the tables over one, and listens over one; each is opened when it is needed."""
 
     blobs, leases, reader, records = blobs, leases, reader, records
     collect, rename = staticmethod(collect), staticmethod(rename)
@@ -54,6 +55,7 @@ class Lanes:
         self._appending = Lane(append, size=1, name="playhead writer")
         self._changing = Lane(register, size=_REGISTRARS, name="playhead registrar")
         self._locking = Lane(reads, size=1, name="playhead locks")
+        self._tending = Lane(reads, size=1, name="playhead upkeep")
         self._listening = Lane(listen, size=1, name="playhead listener")
         self.locks = Locks(partial(_asked, self._locking, server), space=f"{server.schema}/{server.tenant}")
 
@@ -75,6 +77,14 @@ class Lanes:
         root = kin_of(tape).root
         return await self._changing.run(Deed(root, do, makes, (tape,), (root,) if purges else ()))
 
+    async def archive(self, tape: str, *, upto: int) -> Any:
+        """Archive some entries of a tape in one transaction, while others append to it."""
+        return await self._changing.run(Deed(kin_of(tape).root, partial(archive, tape=tape, upto=upto), makes=False))
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the disk, however long it takes."""
+        await _asked(self._tending, self._server, lambda reading: compact(reading.session, label=self._server.label))
+
     def hear(self, tape: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` when a tape may have moved; return what ends that."""
         leave = self._listener.hear(tape, wake)
@@ -91,7 +101,7 @@ class Lanes:
         stop_and_wait(*self._all())
 
     def _all(self) -> tuple[Lane, ...]:
-        return self._appending, self._changing, self._reading, self._locking, self._listening
+        return self._appending, self._changing, self._reading, self._locking, self._tending, self._listening
 
 
 async def _asked(lane: Lane, server: Server, ask: Callable[[Reading], Any]) -> Any:

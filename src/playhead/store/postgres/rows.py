@@ -52,7 +52,7 @@ def _strays(reading: Reading, address: Address, piece: Segment, query: TapeQuery
     if piece.low > piece.high:
         return
     found = reading.at(address, "strays", tape=piece.tape_no, low=piece.low, high=piece.high, since=dates[0], until=dates[1])
-    strays = reversed(found) if query.descending else found
+    strays = reading.filled(address, found[::-1] if query.descending else found, tape_no=piece.tape_no)
     yield from strays if query.only is None else of_kinds(strays, kinds_of(query), tape=query.tape)
 
 
@@ -65,7 +65,7 @@ def _in_range(reading: Reading, address: Address, piece: Segment, query: TapeQue
         statement = "range_newest_first" if query.descending else "range"
         found = reading.at(address, statement, tape=page.tape_no, low=page.low, high=page.high, limit=page.high - page.low + 1)
         order = range(page.high, page.low - 1, -1) if query.descending else range(page.low, page.high + 1)
-        there = gapless(found, order, query.tape)
+        there = gapless(reading.filled(address, found, tape_no=page.tape_no), order, query.tape)
         yield from there if dates == _ALWAYS else within_dates(there, *dates, tape=query.tape)
 
 
@@ -88,7 +88,7 @@ def _of_kinds(reading: Reading, address: Address, piece: Segment, query: TapeQue
     low, high = piece.low, piece.high
     while low <= high:
         found = reading.at(address, statement, tape=piece.tape_no, low=low, high=high, kinds=kinds, since=dates[0], until=dates[1], limit=size)
-        yield from found
+        yield from reading.filled(address, found, tape_no=piece.tape_no)
         if len(found) < size:
             return
         low, high = (low, found[-1][0] - 1) if query.descending else (found[-1][0] + 1, high)
