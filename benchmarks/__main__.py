@@ -23,6 +23,7 @@ NAMES = (
     "sweep",
     "file_store",
     "retention",
+    "blobs",
     "moving",
     "postgres",
 )

@@ -259,7 +259,7 @@ def spoken(text: str) -> str:
 
 def docstring(text: str, *, indent: int) -> str:
     """Return a docstring with its quotes, indented."""
-    space, lines = " " * indent, text.splitlines()
+    space, lines, quotes = " " * indent, text.splitlines(), 'r"""' if "\\" in text else '"""'
     if len(lines) == 1:
-        return f'{space}"""{text}"""'
-    return "\n".join([f'{space}"""{lines[0]}', *(f"{space}{line}" if line else "" for line in lines[1:]), f'{space}"""'])
+        return f'{space}{quotes}{text}"""'
+    return "\n".join([f"{space}{quotes}{lines[0]}", *(f"{space}{line}" if line else "" for line in lines[1:]), f'{space}"""'])

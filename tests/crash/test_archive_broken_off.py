@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -14,13 +18,23 @@ import anyio.to_thread
 import pytest
 
 import playhead as ph
+from playhead import clock
 from playhead.errors import PlayheadError
+from playhead.store.change import DISCARDED, Append, Close, Fork
+from playhead.store.connection import Durability
+from playhead.store.family import branch_name
 from playhead.store.protocol import WholeStore
+from playhead.store.retention import archiving
+from playhead.testing import FakeClock
 from playhead.testing.families import everything
 from tests.crash.broken_disks import Fault, FaultyDisk
+from tests.crash.file_stage import Ear
+from tests.crash.power import Aftermath, PowerDisk
 from tests.postgres import private_server
 from tests.stores import URL, opened
 
+SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
+BRANCH = branch_name("t", "b")
 TEXT = "the same words again " * 8
 
 
@@ -62,6 +76,69 @@ def test_archiving_files_that_fails_at_any_call_loses_nothing(fault: Fault, tmp_
         assert at > 12
 
     anyio.run(run)
+
+
+def noted(n: int) -> ph.TapeEntry:
+    return ph.TapeEntry(0, "note", {"n": n, "text": TEXT}, {"uid": f"{n}"}, "2026-03-01")
+
+
+ACTS: tuple[Callable[[WholeStore], Awaitable[object]], ...] = (
+    lambda store: store.append_many("t", [noted(n) for n in range(40)]),
+    lambda store: archiving(store).archive("t", upto=30),
+    lambda store: store.append_many("t", [noted(n) for n in range(40, 50)]),
+    lambda store: store.apply([Fork(tape=BRANCH, parent="t", at=20), Append(tape=BRANCH, entries=[noted(n) for n in range(50, 60)])]),
+    lambda store: archiving(store).archive("t", upto=45),
+    lambda store: archiving(store).archive(BRANCH, upto=28),
+    lambda store: store.append_many("t", [noted(60)]),
+    lambda store: store.apply([Close(tape=BRANCH, outcome=DISCARDED)]),
+    lambda store: store.collect("t", before=datetime(9000, 1, 1, tzinfo=UTC)),
+    lambda store: store.reset("t", entries=[noted(61)]),
+)
+
+
+async def states() -> list[list[object]]:
+    """Return what is to be seen before the first act, and behind each."""
+    memory = ph.InMemoryTapeStore()
+    found = [await everything(memory, "t")]
+    for act in ACTS:
+        await act(memory)
+        found.append(await everything(memory, "t"))
+    return found
+
+
+async def lose_power(place: Path, *, durability: Durability, step: int) -> tuple[int, list[object]]:
+    """Lose power behind every few events; return how often, and what was found that should not be."""
+    with clock.using(FakeClock()):
+        disk = PowerDisk()
+        async with ph.FileTapeStore(place / "lived", durability=durability, disk=disk) as store:
+            for act in ACTS:
+                disk.note("begun")
+                await act(store)
+                disk.note("done")
+        expected = await states()
+    chance, wrong, moments = Random(3), list[object](), 0
+    for moment in range(0, len(disk.events) + 1, step):
+        done, begun = (sum(event == (word,) for event in disk.events[:moment]) for word in ("done", "begun"))
+        for kept in ("nothing", "some", "holes", "all"):
+            after = place / f"{moment}-{kept}"
+            after.mkdir()
+            Aftermath(disk.events[:moment]).write(place / "lived", after, kept=kept, chance=chance)
+            moments += 1
+            try:
+                async with ph.FileTapeStore(after, durability="process", on_finding=Ear()) as store:
+                    found = await everything(store, "t")
+            except PlayheadError as error:
+                found = [repr(error)]
+            if found not in expected[done : begun + 1]:
+                wrong.append((moment, kept, done, begun, found))
+            shutil.rmtree(after)
+    return moments, wrong
+
+
+def test_what_is_archived_survives_a_loss_of_power_at_any_moment(tmp_path: Path):
+    moments, wrong = anyio.run(partial(lose_power, tmp_path, durability="disk", step=1 if SOAK else 3))
+    assert moments > 100
+    assert wrong == []
 
 
 CHILD = """

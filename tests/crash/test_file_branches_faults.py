@@ -127,7 +127,7 @@ def test_a_failing_call_leaves_a_family_before_or_behind_the_change(tmp_path: Pa
         number += step
     assert number > 150
     assert failed > number / step / 2
-    assert {"open", "write", "flush", "cut", "rename", "remove", "link", "flush directory", "make directory"} == set(disk.calls)
+    assert {"open", "write", "flush", "cut", "rename", "remove", "link", "date", "flush directory", "make directory"} == set(disk.calls)
 
 
 def test_without_a_fault_all_acts_are_done(tmp_path: Path):

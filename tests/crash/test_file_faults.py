@@ -123,7 +123,7 @@ def test_a_failing_call_loses_nothing_that_was_acknowledged(tmp_path: Path, faul
         if len(disk.calls) < number:
             break
     assert number > 30
-    assert {"open", "write", "flush", "cut", "rename", "link", "remove", "flush directory", "make directory"} == set(disk.calls)
+    assert {"open", "write", "flush", "cut", "rename", "link", "remove", "date", "flush directory", "make directory"} == set(disk.calls)
 
 
 def test_an_append_that_did_not_reach_the_disk_is_of_unknown_outcome_until_the_store_is_opened_anew(tmp_path: Path):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import anyio
 import psycopg
@@ -122,6 +122,11 @@ async def _make_tables(url: str) -> None:
 
     async with PostgresTapeStore(url) as store:
         await store.list_tapes()
+
+
+def with_words(url: str, **words: object) -> str:
+    """Return a URL with more words behind its `?`."""
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(words)}"
 
 
 @cache

@@ -49,7 +49,9 @@ def of_the_blocking_half(budget: ph.Budget) -> None:
         assert_type(tape.read_messages(), list[ph.Message])
         assert_type(tape.anchors(5), list[ph.AnchorSummary])
         assert_type(tape.head(), ph.Head)
-        assert_type(tape.search("mtu", kinds=["message"]), list[ph.Hit])
+        for hit in tape.search("mtu", kinds=["message"], after_anchor=ph.LAST_ANCHOR, since="2026-03-01", smoothed=True):
+            assert_type(hit.entry, ph.TapeEntry)
+            assert_type(hit.score, float)
         assert_type(tape.query().kinds("message").after_anchor("next").limit(20), ph.sync.TapeQuery)
         assert_type(tape.query().all(), list[ph.TapeEntry])
         for entry in tape.query():

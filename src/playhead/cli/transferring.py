@@ -18,6 +18,7 @@ from playhead.cli.plain import one_line
 from playhead.cli.store_choice import chosen_store, is_absent, shown_url, written_store
 from playhead.errors import StoreUnavailable
 from playhead.store.protocol import WholeStore
+from playhead.store.transfer.manifest import FILE, OPENING
 from playhead.store.transfer.moving import copy_store, export_store, import_store
 from playhead.store.transfer.report import TransferProgress, TransferReport
 
@@ -48,6 +49,15 @@ async def import_tapes(args: Namespace, out: Output) -> int:
                 report = await import_store(source, store, tapes=args.tapes, progress=told)
     _tell(report, args, out, done="imported", place=shown_url(_of(args, args.target)))
     return 0
+
+
+def is_export(place: str) -> bool:
+    """Return whether a directory is an export of whole tapes."""
+    try:
+        with Path(place, FILE).open("rb") as manifest:
+            return manifest.read(len(OPENING)) == OPENING
+    except (OSError, ValueError):
+        return False
 
 
 async def copy_tapes(args: Namespace, out: Output) -> int:
@@ -103,9 +113,9 @@ def _tell(report: TransferReport, args: Namespace, out: Output, *, done: str, pl
         return
     out.write(one_line(_said(report, done=done, place=place)))
     for name in report.tapes[:NAMED]:
-        out.write(one_line(f"  {name}"))
+        out.write(one_line(name))
     if len(report.tapes) > NAMED:
-        out.write(f"  and {counted(len(report.tapes) - NAMED, 'more tape')}")
+        out.write(f"and {counted(len(report.tapes) - NAMED, 'more tape')}")
     if report.missing:
         out.warn(
             one_line(f"{counted(len(report.missing), 'blob')} that entries refer to {'is' if len(report.missing) == 1 else 'are'} not kept where they come from: {listed(report.missing[:NAMED])}")

@@ -127,6 +127,11 @@ def names_in(text: bytes) -> frozenset[str]:
     return frozenset(found.decode() for found in _NAMED.findall(text))
 
 
+def refs_in(*values: Any) -> list[str]:
+    """Return the digests that JSON values refer to, each once."""
+    return list(dict.fromkeys(digest for value in values for digest, _ in references(value)))
+
+
 def references(value: Any) -> Iterator[tuple[str, str | None]]:
     """Yield the digests that a payload refers to, each with its type: the `ref` and the `mime` of each part of media in it."""
     if isinstance(value, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,6 +86,15 @@ class Flaws:
     def entry(self, what: str, *, tape: str, id: int, severity: Severity = "damage") -> None:
         """Take note of a flaw of an entry."""
         self.add(what, where=f"tape '{tape}', entry {id}", severity=severity, tape=tape, id=id)
+
+    def blobs(self, *, parts: Iterable[str], refs: Iterable[str], tape: str, id: int, has: Callable[[str], bool]) -> None:
+        """Take note of the blobs of an entry that are not there: those that it is kept in, and those that it refers to, as it may do in vain."""
+        for digest in parts:
+            if not has(digest):
+                self.entry(f"a part of it is kept as the blob {digest}, which is missing", tape=tape, id=id)
+        for digest in refs:
+            if not has(digest):
+                self.entry(f"it refers to the blob {digest}, which is not kept", tape=tape, id=id, severity="remnant")
 
     def lost(self, what: str, *, tape: str, first: int, last: int) -> None:
         """Take note of entries that cannot be read."""

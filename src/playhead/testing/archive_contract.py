@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import BranchNotFound, KeyConflict
-from playhead.store.change import Append, Fork, Reset
+from playhead.store.change import MERGED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
@@ -62,6 +62,7 @@ async def _read(store: WholeStore, tape: str) -> list[object]:
     ]
     found: list[object] = [list(await store.fetch_all(one)) for one in asked]
     found += [await store.count(one) for one in asked]
+    found += [[(hit.entry, hit.score) for hit in await store.search(one, text)] for one, text in ((query, "number 42"), (query.limit(7), "same words"), (query.kinds("odd").after(40), "number"))]
     uids = [entry.uid for entry in await whole(store, tape)][::25]
     return [*found, dict(await store.find(tape, keys=["key 13", "key 103", "none"], uids=uids))]
 
@@ -101,6 +102,10 @@ class ArchiveContract(StoreStage):
             own = await keeper.archive(_BRANCH, upto=150)
             equal((own.upto, own.entries), (150, 30))
             equal((await keeper.archive(_BRANCH, upto=120)).entries, 0)
+            await store.apply([Close(tape=_BRANCH, outcome=MERGED)])
+            record = await store.branch(_BRANCH)
+            equal((await keeper.archive(_BRANCH, upto=180)).entries, 30)
+            equal([await store.branch(_BRANCH), len(await whole(store, _BRANCH))], [record, 200])
             last = await keeper.archive("t", upto=10_000)
             equal(last.upto, min(last.upto, _LENGTH) if last.upto >= _LENGTH - 1 else _LENGTH)
             unknown = await keeper.archive("never written", upto=9)

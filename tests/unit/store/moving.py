@@ -16,6 +16,7 @@ from playhead.errors import PlayheadError
 from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import Head, WholeStore
+from playhead.store.retention import archiving
 from tests.postgres.databases import databases, known
 
 STORES: dict[str, Callable[[Path], WholeStore]] = {
@@ -89,7 +90,7 @@ async def grow(store: WholeStore, root: str, chance: Random, *, steps: int) -> N
         tape = main if chance.random() < 0.5 else sidecar_name(main, chance.choice("sq"))
         entries = [ph.TapeEntry.event("n", {"step": step, "n": n}) for n in range(chance.randint(0, 3))]
         try:
-            match chance.choices(["append", "reset", "fork", "close"], [45, 20, 25, 10])[0]:
+            match chance.choices(["append", "reset", "fork", "close", "archive"], [45, 20, 25, 10, 10])[0]:
                 case "append":
                     await store.append_many(tape, entries)
                 case "reset":
@@ -97,6 +98,8 @@ async def grow(store: WholeStore, root: str, chance: Random, *, steps: int) -> N
                 case "fork":
                     at = chance.choice([None, chance.randint(0, (await store.head(main)).id)])
                     await store.apply([Fork(tape=branch_name(root, f"b{step}"), parent=main, at=at, owner=chance.choice([None, "x"]))])
+                case "archive":
+                    await archiving(store).archive(tape, upto=chance.randint(0, 12))
                 case "close":
                     await store.apply([Close(tape=main, outcome=chance.choice([MERGED, DISCARDED, SQUASHED]))])
         except PlayheadError:

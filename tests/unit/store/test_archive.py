@@ -186,8 +186,9 @@ def test_the_chunks_of_a_file_are_what_stood_in_its_front_and_go_when_nothing_sh
             file = tmp_path / "tapes" / "t.jsonl"
             whole = file.read_bytes()
             await store.archive("t", upto=500)
-            first, rest = file.read_bytes().split(b"\n", 1)
+            first, second, rest = file.read_bytes().split(b"\n", 2)
             assert b'"kind":"archived"' in first
+            assert b'"kind":"archived"' in second
             assert b"".join(gzip.decompress(chunk.read_bytes()) for chunk in sorted(segments.rglob("*.gz"))) + rest == whole
 
             tape = ph.Tape(store, "t")
@@ -302,3 +303,41 @@ def test_a_segment_is_its_entries_and_nothing_else():
         with pytest.raises(ph.StoreDamaged):
             unpacked(spoilt, what="it")
     assert [fitting(sizes) for sizes in ([], [MOST_BYTES * 9, 1], [1] * 1000, [MOST_BYTES // 2] * 3)] == [0, 1, MOST, 2]
+
+
+@pytest.mark.parametrize("place", [3, 60, 200, 300])
+def test_a_file_whose_first_line_is_damaged_is_told_by_its_second(place: int, tmp_path: Path):
+    async def run() -> None:
+        async with opened("file", tmp_path) as store:
+            await told(store, 100)
+            await store.archive("t", upto=60)
+            before = await everything(store, "t")
+        file = tmp_path / "tapes" / "t.jsonl"
+        raw = bytearray(file.read_bytes())
+        raw[place] ^= 1
+        file.write_bytes(raw)
+        assert not ph.verify(tmp_path / "tapes").is_sound
+        assert ph.salvage(tmp_path / "tapes").lost == ()
+        assert ph.verify(tmp_path / "tapes").is_sound
+        async with opened("file", tmp_path) as store:
+            assert await everything(store, "t") == before
+
+    anyio.run(run)
+
+
+def test_a_file_whose_first_lines_are_both_damaged_keeps_what_stands_behind_them(tmp_path: Path):
+    async def run() -> None:
+        async with opened("file", tmp_path) as store:
+            await told(store, 100)
+            await store.archive("t", upto=60)
+        file = tmp_path / "tapes" / "t.jsonl"
+        first, second, rest = file.read_bytes().split(b"\n", 2)
+        file.write_bytes(b"\n".join((first[:-3] + b'x"}', second[:-3] + b'x"}', rest)))
+        assert not ph.verify(tmp_path / "tapes").is_sound
+        async with opened("file", tmp_path) as store:
+            with pytest.raises(ph.StoreDamaged, match="first two lines"):
+                await store.fetch_all(ph.TapeQuery(tape="t"))
+        assert ph.salvage(tmp_path / "tapes").kept == 40
+        assert ph.verify(tmp_path / "tapes").is_sound
+
+    anyio.run(run)

@@ -124,6 +124,17 @@ def test_what_is_not_looked_at_is_not_loaded_and_what_is_gone_is_told_with_its_e
     assert ph.verify(at(tmp_path)).is_sound
 
 
+def test_a_reference_in_vain_is_a_remnant_and_nothing_worse(opened: Opener, tmp_path: Path):
+    async def write(store: Any) -> None:
+        blob = await store.put_blob(b"kept")
+        await store.append_many("t", [note("a", ref=blob.digest), note("b", ref=digest_of(b"never put")), note(digest_of(b"only a word"))])
+
+    play(write, opened())
+    report = ph.verify(at(tmp_path))
+    assert report.is_sound
+    assert [(flaw.severity, flaw.tape, flaw.id, flaw.what) for flaw in report.flaws] == [("remnant", "t", 2, f"it refers to the blob {digest_of(b'never put')}, which is not kept")]
+
+
 def test_a_part_that_was_altered_is_refused_and_mended_by_the_next_append(opened: Opener, tmp_path: Path):
     play(append, opened())
     spoil(tmp_path, spoilt=LONG.encode()[:-1])

@@ -1,7 +1,8 @@
 """Files whose front is archived: compressed in chunks, and read, by all who open the file, as if it stood there still.
 
-The first line of such a file says in which directory the chunks are and up to which byte; the bytes behind that follow. Every place in
-the file stays what it was, so anchors, fork points and indexes go on to be true.
+The first line of such a file says in which directory the chunks are and up to which byte, and the second says it again, should the
+first be damaged; the bytes behind that follow. Every place in the file stays what it was, so anchors, fork points and indexes go on to
+be true.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from playhead.entry import codec
@@ -18,8 +19,9 @@ from playhead.store.file.disk import Disk
 from playhead.store.file.members import HIDDEN
 from playhead.store.file.names import SUFFIX
 from playhead.store.file.record.lines import BadLine, Body, dump, load
+from playhead.store.file.record.sectors import SECTOR
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """How many bytes of a file are compressed together; the last chunk may have fewer."""
 
 SEGMENTS = "segments"
@@ -28,14 +30,17 @@ SEGMENTS = "segments"
 KIND = "archived"
 _MARK = b'{"id":0,"kind":"archived",'
 _LONGEST = 1 << 10
-_KEPT = 8
+_ROOM = 100
+"""A number with as many digits as the length of these lines has."""
+
+_KEPT = 32
 _GZIP = 31
 _LEVEL = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """What the first line of an archived file says: its chunks' directory, where they end, and how long the line itself is."""
+    """What the first lines of an archived file say: its chunks' directory, where they end, and how long these lines are."""
 
     segments: str
     stop: int
@@ -47,9 +52,15 @@ class Cut:
         return self.stop - self.front
 
     def dump(self) -> bytes:
-        """Return the line."""
-        said = codec.encode({"segments": self.segments, "stop": self.stop})
-        return dump(Body(kind=KIND, payload=said, meta=b"{}", date="1970-01-01T00:00:00.000000+00:00"), id=0, marks=b"")
+        """Return the lines; filled up, so that the sectors of what follows begin where they would in the whole file: a torn end is told by them."""
+        least = len(self._line(0, front=_ROOM)) + len(self._line(0, front=_ROOM))
+        front = least + (self.stop - least) % SECTOR
+        return self._line(0, front=front) + self._line(front - least, front=front)
+
+    def _line(self, fill: int, *, front: int) -> bytes:
+        said = codec.encode({"segments": self.segments, "stop": self.stop, "front": front})
+        meta = codec.encode({"fill": " " * fill})
+        return dump(Body(kind=KIND, payload=said, meta=meta, date="1970-01-01T00:00:00.000000+00:00"), id=0, marks=b"")
 
 
 def chunk_name(number: int) -> str:
@@ -70,6 +81,19 @@ def decompressed(raw: bytes) -> bytes:
     if not reading.eof or reading.unused_data:
         raise zlib.error("it is cut off, or goes on behind its end")
     return content
+
+
+def cut_in(front: bytes) -> Cut | None:
+    """Return what the first lines of a file say, as the first or else the second of them has it; None where neither does."""
+    for line in front.split(b"\n")[:2]:
+        try:
+            found = load(line)
+            said = codec.decode(bytes(found.payload))
+            if found.kind == KIND and not found.id:
+                return Cut(segments=str(said["segments"]), stop=int(said["stop"]), front=int(said["front"]))
+        except (BadLine, ValueError, KeyError, TypeError):
+            continue
+    return None
 
 
 class ArchivedDisk(Disk):
@@ -110,11 +134,20 @@ class ArchivedDisk(Disk):
         except OSError:
             return None
         try:
-            return self._cut(fd, path).segments if self.disk.read(fd, len(_MARK), 0) == _MARK else None
-        except StoreDamaged:
-            return None
+            cut = cut_in(self.disk.read(fd, _LONGEST, 0))
         finally:
             self.disk.close(fd)
+        return None if cut is None else cut.segments
+
+    def is_spoilt(self, path: str) -> bool:
+        """Return whether only one of the two lines that say how a file is archived still does."""
+        fd = self.disk.open_to_read(path)
+        try:
+            front = self.disk.read(fd, _LONGEST, 0)
+        finally:
+            self.disk.close(fd)
+        cut = cut_in(front)
+        return cut is not None and front[: cut.front] != replace(cut, front=0).dump()
 
     def directory(self, segments: str) -> str:
         """Return where the chunks of a file are."""
@@ -213,8 +246,9 @@ class ArchivedDisk(Disk):
         if not path.endswith(SUFFIX):
             return fd
         try:
-            if self.disk.read(fd, len(_MARK), 0) == _MARK:
-                cut, state = self._cut(fd, path), self.disk.state_of(fd)
+            cut = self._cut(fd, path)
+            if cut is not None:
+                state = self.disk.state_of(fd)
                 with self._lock:
                     self._cuts[fd] = cut
                     self._files[state.st_dev, state.st_ino] = cut, self._files.get((state.st_dev, state.st_ino), (cut, 0))[1] + 1
@@ -233,13 +267,14 @@ class ArchivedDisk(Disk):
         else:
             del self._files[key]
 
-    def _cut(self, fd: int, path: str) -> Cut:
-        first, end, _ = self.disk.read(fd, _LONGEST, 0).partition(b"\n")
-        try:
-            said = codec.decode(bytes(load(first).payload))
-            return Cut(segments=str(said["segments"]), stop=int(said["stop"]), front=len(first) + len(end))
-        except (BadLine, ValueError, KeyError, TypeError) as exc:
-            raise StoreDamaged(f"The first line of '{path}' does not say where the archived entries are ({exc}); restore a backup.", path=path, offset=0) from exc
+    def _cut(self, fd: int, path: str) -> Cut | None:
+        """Return how a file is archived, None where it is not, and where that cannot be read by one who is lenient."""
+        if not self._lenient and self.disk.read(fd, len(_MARK), 0) != _MARK:
+            return None
+        cut = cut_in(self.disk.read(fd, _LONGEST, 0))
+        if cut is None and not self._lenient:
+            raise StoreDamaged(f"The first two lines of '{path}' do not say where its archived entries are; restore a backup, or keep what can be read with playhead.salvage().", path=path, offset=0)
+        return cut
 
     def _behind(self, fd: int, offset: int) -> int:
         """Return where a byte stands in the file itself."""

@@ -52,9 +52,7 @@ def put(place: Place, *, blob: Blob, data: bytes, at: datetime) -> Blob:
     make_directories(place.disk, shelf.directory, flushed=place.flushes)
     target = shelf.plain if place.codec is None else shelf.coded
     renew(place, [blob.digest], at=at)
-    if _is_whole(place, target, blob.digest):
-        _flush(place, target)
-    else:
+    if not (_is_whole(place, target, blob.digest) and _is_safe(place, target)):
         _write(place, target, data if place.codec is None else _coded(data, place.codec), at=at)
     mime = _mime(place, shelf)
     if mime is None and blob.mime is not None:
@@ -260,11 +258,16 @@ def _write(place: Place, path: str, content: bytes, *, at: datetime) -> None:
         raise
 
 
-def _flush(place: Place, path: str) -> None:
-    """See to it that a file survives the loss of power, which somebody else may have written a moment ago."""
-    if place.flushes:
+def _is_safe(place: Place, path: str) -> bool:
+    """See to it that a file survives the loss of power, which somebody else may have written a moment ago; False where it is gone."""
+    if not place.flushes:
+        return True
+    with _alone(place):
+        if not place.disk.exists(path):
+            return False
         fd = place.disk.open_to_write(path)
-        try:
-            place.disk.flush(fd)
-        finally:
-            place.disk.close(fd)
+    try:
+        place.disk.flush(fd)
+    finally:
+        place.disk.close(fd)
+    return True

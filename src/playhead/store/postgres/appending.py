@@ -135,7 +135,8 @@ class Appender:
             "name": address.name_key,
             "turn": address.turn,
             "fence": _NO_FENCE if step.fence is None else step.fence,
-            "generation": -1 if expected is None else expected.generation,
+            "anywhere": expected is None,
+            "generation": 0 if expected is None else expected.generation,
             "head": 0 if expected is None else expected.id,
         }
         if address.main_key != NONE:

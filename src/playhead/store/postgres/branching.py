@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, cut_point, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, expect, fork_names, fork_point
 from playhead.store.family import kin_of
 from playhead.store.lineage import cut
-from playhead.store.postgres.family import Family, Tail, expect
+from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, name_key
-from playhead.store.protocol import Head
+from playhead.store.protocol import EMPTY, Head
 from playhead.store.row import SEQ_BITS, date_text, microseconds
 
 _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
-_REMOVED = (MERGED, DISCARDED)
 
 
 def fork(family: Family, change: Fork, *, at: datetime) -> None:
@@ -40,7 +38,7 @@ def close(family: Family, change: Close, *, at: datetime) -> None:
     if change.outcome not in _OUTCOMES:
         raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
     tail = family.writable(change.tape)
-    expect(change.expected_head, tail)
+    expect(change.expected_head, EMPTY if tail is None else tail.head)
     members = [*([tail] if tail else []), *family.sidecars(change.tape)]
     family.send("close", outcome=change.outcome, at=microseconds(at), tapes=Numbers(member.tape_no for member in members))
     for member in members:
@@ -56,15 +54,7 @@ def collect(family: Family | None, *, tape: str, before: datetime) -> list[str]:
     """
     if family is None:
         return []
-    asked = kin_of(tape)
-    found = family.rows("branches")
-    children = Counter(parent for _, parent, _, _ in found)
-    gone = []
-    for name, parent, outcome, closed_at in found:
-        is_asked = asked.branch is None or name == asked.main
-        if is_asked and outcome in _REMOVED and closed_at < microseconds(before) and not children[name]:
-            children[parent] -= 1
-            gone.append(name)
+    gone = collectable(family.rows("branches"), tape=tape, before=microseconds(before))
     if gone:
         family.load(*gone)
     for name in gone:

@@ -24,6 +24,8 @@ from playhead.store.postgres.session import Link, Prepared
 from playhead.store.work import Work
 
 _REGISTRARS = 2
+_HURRY = 1.0
+"""How many seconds an append waits for a tape that somebody else holds before it lets the others go first."""
 
 
 class Lanes:
@@ -40,7 +42,7 @@ class Lanes:
             return Link(server, prepared=prepared)
 
         def append(queue: Queue) -> None:
-            Appender(link(), book, notifier=notifier).serve(queue)
+            Appender(Link(server, prepared=prepared, wait=_HURRY), book, notifier=notifier).serve(queue)
 
         def register(queue: Queue) -> None:
             Registrar(link(), book, notifier=notifier).serve(queue)

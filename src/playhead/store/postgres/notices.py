@@ -90,7 +90,7 @@ class Listener:
                     self._listen(link.session(), queue, channel(link.server))
                 except (psycopg.Error, PlayheadError):
                     link.drop()
-                    time.sleep(min(_RETRY, link.server.timeout))
+                    _rest(queue)
             if len(queue):
                 next(iter(queue), None)
         finally:
@@ -123,3 +123,10 @@ class Listener:
 
     def _is_wanted(self) -> bool:
         return bool(self._ears) or time.monotonic() - self._last < _LINGER
+
+
+def _rest(queue: Queue) -> None:
+    """Wait before another try, unless the queue ends."""
+    until = time.monotonic() + _RETRY
+    while time.monotonic() < until and not len(queue):
+        time.sleep(_LOOK)

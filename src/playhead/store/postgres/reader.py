@@ -22,7 +22,7 @@ from playhead.store.postgres.session import Row
 from playhead.store.postgres.windows import ids_within, view_of
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import entry_of
+from playhead.store.row import LAST_SEQ, entry_of
 from playhead.store.scan import holding
 
 Answer = TypeVar("Answer")
@@ -121,7 +121,7 @@ def _fetched(reading: Reading, query: TapeQuery, address: Address) -> list[TapeE
     pieces = address.pieces(ids, head=end, descending=query.descending)
     found = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
     entries = map(partial(entry_of, tape=query.tape), found) if query.text is None else holding(found, query.text, tape=query.tape)
-    return list(islice(entries, query.count))
+    return list(islice(entries, query.count and min(query.count, LAST_SEQ)))
 
 
 def _number(reading: Reading, query: TapeQuery, address: Address) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.errors import InvalidInput, MissingExtra
@@ -19,7 +19,7 @@ class Server:
     `label` names it without a password.
     """
 
-    conninfo: str
+    conninfo: str = field(repr=False)
     label: str
     schema: str
     tenant: str
@@ -41,7 +41,8 @@ def label_of(conninfo: object) -> str:
     try:
         words = psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.Error as exc:
-        raise InvalidInput(f"A PostgreSQL store is named as in 'postgresql://user@host:5432/database' or 'host=... dbname=...': {exc}.") from exc
+        why = str(exc).strip() if "option" in str(exc) or "parameter" in str(exc) else "what was given cannot be read"  # else it may quote a password
+        raise InvalidInput(f"A PostgreSQL store is named as in 'postgresql://user@host:5432/database' or 'host=... dbname=...': {why}.") from None
     shown = {word: value for word, value in words.items() if word not in _PASSWORDS}
     host, port = shown.get("host") or shown.get("hostaddr") or "", shown.get("port") or ""
     user = f"{shown['user']}@" if shown.get("user") else ""

@@ -37,10 +37,10 @@ class Prepared:
 class Session:
     """A connection, in which every statement stands by itself unless it is inside `transaction`."""
 
-    def __init__(self, server: Server, *, prepared: Prepared) -> None:
+    def __init__(self, server: Server, *, prepared: Prepared, wait: float) -> None:
         self._connection = _connected(server)
         try:
-            self._set_up(server, prepared)
+            self._set_up(server, prepared, max(1, math.ceil(wait * 1000)))
         except BaseException:
             self._connection.close()
             raise
@@ -126,13 +126,12 @@ class Session:
         """The driver's connection, for what only it can do."""
         return self._connection
 
-    def _set_up(self, server: Server, prepared: Prepared) -> None:
+    def _set_up(self, server: Server, prepared: Prepared, wait: int) -> None:
         _check(self._connection, server)
-        wait = max(1, math.ceil(server.timeout * 1000))
         values = {
             "schema": server.schema,
             "wait": str(wait),
-            "idle": str(max(10_000, 2 * wait)),
+            "idle": str(max(10_000, math.ceil(2000 * server.timeout))),
             "sync": "on" if server.durability == "disk" else "off",
             "read_only": "on" if server.read_only else "off",
         }
@@ -146,11 +145,12 @@ class Session:
 
 
 class Link:
-    """A session of one thread, opened when it is needed and again where it was lost."""
+    """A session of one thread, opened when it is needed and again where it was lost; it waits for locks for as long as the store does, or for `wait` seconds."""
 
-    def __init__(self, server: Server, *, prepared: Prepared) -> None:
+    def __init__(self, server: Server, *, prepared: Prepared, wait: float | None = None) -> None:
         self.server = server
         self._prepared = prepared
+        self._wait = server.timeout if wait is None else min(wait, server.timeout)
         self._session: Session | None = None
 
     @property
@@ -163,7 +163,7 @@ class Link:
         if self._session is not None and self._session.has_ended():
             self.drop()
         if self._session is None:
-            self._session = Session(self.server, prepared=self._prepared)
+            self._session = Session(self.server, prepared=self._prepared, wait=self._wait)
         return self._session
 
     def drop(self) -> None:

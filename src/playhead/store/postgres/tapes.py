@@ -9,14 +9,15 @@ from operator import itemgetter
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
-from playhead.store.change import Close, Fork
+from playhead.store.change import Close, Fork, expect
 from playhead.store.family import kin_of
 from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
 from playhead.store.postgres.archived import filled
 from playhead.store.postgres.branching import close, fork
-from playhead.store.postgres.family import LONG_AGO, Family, Tail, expect, room_for
+from playhead.store.postgres.family import LONG_AGO, Family, Tail, room_for
 from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
+from playhead.store.protocol import EMPTY
 from playhead.store.replay import Replay, key_of, replay
 from playhead.store.row import LAST_SEQ, SEQ_BITS, entry_of, written
 from playhead.store.work import Rewriting, Work, Writing
@@ -67,17 +68,17 @@ class Tapes:
         tail = self._writable(step)
         keys = [key for entry in step.entries if (key := key_of(entry)) is not None]
         if not keys:
-            expect(step.expected_head, tail)
+            expect(step.expected_head, EMPTY if tail is None else tail.head)
             return self._insert(step, tail, range(len(step.rows)))
         standing = self._standing(step.tape, tail, keys)
         plan = replay(step.entries, standing=standing.get)
         if plan.fresh:
-            expect(step.expected_head, tail)
+            expect(step.expected_head, EMPTY if tail is None else tail.head)
         return self._insert_fresh(step, tail, plan)
 
     def _reset(self, step: Rewriting) -> Written:
         tail = self._writable(step)
-        expect(step.expected_head, tail)
+        expect(step.expected_head, EMPTY if tail is None else tail.head)
         plan = replay(step.entries, standing=_nothing_stands)
         if (tail is None or _was_never_written(tail)) and not plan.fresh:
             return ()

@@ -15,11 +15,14 @@ from playhead.store.concordance.library import Library
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.concordance.volume import MOST_IDS
 from playhead.store.lock import FileLock
+from playhead.store.parting import Load
 from playhead.store.presence import Presence
 from playhead.store.ranked.tokens import RULES
 from playhead.store.ranked.words import Words
-from playhead.store.row import LAST_SEQ, RawRow, eid, entry_of
+from playhead.store.row import LAST_SEQ, eid, entry_of
 from playhead.store.sqlite import volumes
+from playhead.store.sqlite.archived import filled
+from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.volumes import Kept
 from playhead.store.statements import statements
@@ -45,6 +48,7 @@ class Indexing:
     def __init__(self, connection: sqlite3.Connection, tails: Tails, *, presence: Presence, lock: FileLock, synchronous: str) -> None:
         self.written = 0
         self._connection = connection
+        self._load: Load = lambda digest: get(connection, digest=digest, path="this store")
         self._execute = connection.execute
         self._tails = tails
         self._presence = presence
@@ -113,16 +117,17 @@ class Indexing:
         words, size, called = Words(before=reach), 0, f"no. {tape_no}"
         while words.end - reach < MOST_IDS and size < MOST_BYTES:
             last = min(words.end + _AT_ONCE, reach + MOST_IDS)
-            found: list[RawRow] = self._execute(statements("read")["range"], (eid(tape_no, words.end + 1), eid(tape_no, last))).fetchall()
+            rows = self._execute(statements("read")["range"], (eid(tape_no, words.end + 1), eid(tape_no, last))).fetchall()
+            found = list(filled(self._connection, rows))
             for row in found:
                 if row[0] & LAST_SEQ != words.end + 1:
                     return words
                 try:
-                    words.add(entry_of(row, tape=called))
+                    words.add(entry_of(row, tape=called, load=self._load))
                 except StoreError:
                     return words
                 size += len(row[5])
-            if len(found) < _AT_ONCE:
+            if len(rows) < _AT_ONCE:
                 return words
             yield
         return words

@@ -12,10 +12,12 @@ from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.parts import Part, answered
 from playhead.store.concordance.postings import SpoiltVolume
+from playhead.store.parting import Load
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import question_of
 from playhead.store.ranked.hit import Hit
 from playhead.store.row import LAST_SEQ, SEQ_BITS, eid, entry_of
+from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.rows import row_at, rows
 from playhead.store.sqlite.segments import Segment, shown
 from playhead.store.sqlite.volumes import kept, opened
@@ -37,7 +39,7 @@ class Behind(NamedTuple):
 class Search:
     """What is looked for in what a query leaves of its tape.
 
-    `uses_volumes` says whether those of the file are read. `patience` is how many entries of a part are read at most that are in
+    `load` returns the blobs of a payload that is kept in parts. `uses_volumes` says whether those of the file are read. `patience` is how many entries of a part are read at most that are in
     none, None where all are.
     """
 
@@ -45,6 +47,7 @@ class Search:
     text: str
     smoothed: bool
     library: Library
+    load: Load
     uses_volumes: bool
     patience: int | None
 
@@ -73,7 +76,7 @@ class Search:
 
     def _entry(self, connection: sqlite3.Connection, parts: Sequence[Part[int]], id: int) -> TapeEntry:
         tape_no = next(part.name for part in parts if id <= part.last)
-        return entry_of(row_at(connection, eid(tape_no, id), self.query.tape), tape=self.query.tape)
+        return entry_of(row_at(connection, eid(tape_no, id), self.query.tape), tape=self.query.tape, load=self.load)
 
     def _part(self, connection: sqlite3.Connection, piece: Segment) -> Part[int]:
         tape_no, first = piece.low >> SEQ_BITS, piece.low & LAST_SEQ
@@ -93,13 +96,14 @@ class Rows:
 
     def __init__(self, connection: sqlite3.Connection, tape: str, piece: Segment) -> None:
         self._connection = connection
+        self._load = lambda digest: get(connection, digest=digest, path=f"the store of '{tape}'")
         self._query = TapeQuery(tape=tape)
         self._piece = piece
 
     def entries(self, first: int, last: int) -> Iterator[TapeEntry]:
         """Yield all entries from one id to another. Raises StoreDamaged where one is missing."""
         for row in rows(self._connection, self._piece.within(range(first, last + 1)), self._query):
-            yield entry_of(row, tape=self._query.tape)
+            yield entry_of(row, tape=self._query.tape, load=self._load)
 
     def mark(self, id: int) -> bytes:
         """Return the digest of an entry."""

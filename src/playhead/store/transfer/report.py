@@ -23,7 +23,7 @@ class TransferReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferProgress:
-    """How far a transfer is: what it does ("checking", "writing", "proving") to which tape, the how manieth of how many, and how many of its entries are done."""
+    """How far a transfer is: what it does ("checking", then "writing", which proves what was written, too) with which tape, the how manieth of how many, and how many of its entries are done."""
 
     stage: str
     tape: str

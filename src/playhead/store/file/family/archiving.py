@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
-from itertools import count
+from contextlib import suppress
+from itertools import chain, count
 from typing import NamedTuple
 
 from playhead import clock
-from playhead.errors import StoreUnavailable
+from playhead.errors import BranchClosed, StoreUnavailable
 from playhead.store.family import Kin
 from playhead.store.file.archive import CHUNK, SEGMENTS, ArchivedDisk, Cut, chunk_name, compressed, decompressed
 from playhead.store.file.disk import make_directories
@@ -63,21 +64,44 @@ def pack(place: Place, lineage: Lineage, upto: int) -> Packed:
 def settle(household: Household, kin: Kin, packed: Packed) -> bool:
     """Take what was compressed out of the file; False where the file is another one by now, or was archived further, and nothing was done."""
     place, family = household.place, household.family
-    household.look(kin)
-    held = household.tape(kin)
-    recording = held.recording()
-    if packed.cut is None or recording.file.fd < 0:
+    with suppress(BranchClosed):  # nobody writes to it any more, so its end needs no mending
+        household.look(kin)
+    if packed.cut is None:
         return False
-    state, old = place.disk.state_of(recording.file.fd), place.disk.cut_of(recording.file.fd)
-    is_same = (state.st_dev, state.st_ino) == packed.file and recording.tail.generation == packed.head.generation
-    if not is_same or (old is not None and (old.segments != packed.cut.segments or old.stop >= packed.cut.stop)):
-        return False
-    discard_drafts(place, family.stem)
-    draft = write_draft(place, family.stem, _rest(recording, packed.cut))
-    stem = held.stem
+    with family.newest(kin) as stretch:
+        recording = stretch.recording
+        if recording.file.fd < 0 or not _is_still(place, recording, packed, packed.cut):
+            return False
+        discard_drafts(place, family.stem)
+        draft = write_draft(place, family.stem, _rest(recording, packed.cut))
     household.let_go()
-    change(place, family.stem, [("replace", draft, stem)])
+    change(place, family.stem, [("replace", draft, stretch.stem)])
     return True
+
+
+def _is_still(place: Place, recording: Recording, packed: Packed, cut: Cut) -> bool:
+    """Return whether a file is the one that was compressed, and no further archived."""
+    state, old = place.disk.state_of(recording.file.fd), place.disk.cut_of(recording.file.fd)
+    if (state.st_dev, state.st_ino) != packed.file or recording.tail.generation != packed.head.generation:
+        return False
+    return old is None or (old.segments == cut.segments and old.stop < cut.stop)
+
+
+def mend_front(place: Place, root: str, stem: str) -> None:
+    """Write the first two lines of an archived file anew where only one of them says what both should; runs under the guard of the family."""
+    path = place.path(stem)
+    if not place.disk.is_spoilt(path):
+        return
+    fd = place.disk.open_to_read(path)
+    try:
+        cut, size = place.disk.cut_of(fd), place.disk.state_of(fd).st_size
+        if cut is None:
+            return
+        rest = (place.disk.read(fd, min(_BLOCK, size - start), start) for start in range(cut.stop, size, _BLOCK))
+        draft = write_draft(place, root, chain([cut.dump()], rest))
+    finally:
+        place.disk.close(fd)
+    change(place, root, [("replace", draft, stem)])
 
 
 def unwanted(place: Place, *, before: int) -> Iterator[str]:
@@ -139,6 +163,6 @@ def _rest(recording: Recording, cut: Cut) -> Iterator[bytes]:
     """Yield what the file holds once its front is archived."""
     yield cut.dump()
     for start in count(cut.stop, _BLOCK):
-        if start >= recording.tail.end:
+        if start >= recording.file.size:
             return
-        yield recording.file.read(start, min(start + _BLOCK, recording.tail.end))
+        yield recording.file.read(start, min(start + _BLOCK, recording.file.size))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,15 +47,15 @@ class _Frame(NamedTuple):
 
 
 class LineCheck:
-    """Proves the lines of one file; `tape` is whose it is, `is_marked` says whether that is a sidecar, `parts` which parts of an entry are missing."""
+    """Proves the lines of one file; `tape` is whose it is, `is_marked` says whether that is a sidecar, `check_blobs` looks after the blobs of an entry."""
 
-    def __init__(self, file: Snapshot, *, tape: str, is_marked: bool, flaws: Flaws, parts: Callable[[Line], Iterable[str]]) -> None:
+    def __init__(self, file: Snapshot, *, tape: str, is_marked: bool, flaws: Flaws, check_blobs: Callable[[Line], None]) -> None:
         self.facts = FileFacts()
         self._file = file
         self._tape = tape
         self._is_marked = is_marked
         self._flaws = flaws
-        self._parts = parts
+        self._check_blobs = check_blobs
         self._batch: tuple[int, int] | None = None
         self._anchor: int | None = None
         self._is_anchor_known = True
@@ -128,7 +128,7 @@ class LineCheck:
         self._check_batch(offset, line)
         self._check_anchor(offset, line)
         self._check_mark(line)
-        self._check_parts(line)
+        self._check_blobs(line)
         self._expected = line.id + 1
         self.facts.last = line.id
         self.facts.entries += 1
@@ -166,10 +166,6 @@ class LineCheck:
             self._note(f"entry {line.id} says that the newest anchor before it stands at byte {line.anchor}, but it stands at {self._anchor}", offset)
         self._anchor = offset if is_anchor(line.kind) else line.anchor
         self._is_anchor_known = True
-
-    def _check_parts(self, line: Line) -> None:
-        for digest in () if line.moved is None else self._parts(line):
-            self._flaws.entry(f"a part of it is kept as the blob {digest}, which is missing", tape=self._tape, id=line.id)
 
     def _check_mark(self, line: Line) -> None:
         if not self._is_marked:

@@ -17,6 +17,7 @@ from playhead.store.change import OPEN
 from playhead.store.failures import typed
 from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import Disk
+from playhead.store.file.family.archiving import mend_front
 from playhead.store.file.family.guard import Guard
 from playhead.store.file.family.redo import change, discard_drafts, write_draft
 from playhead.store.file.findings import Findings
@@ -92,6 +93,7 @@ def salvage_file(place: Place, root: str, stem: str, *, tape: str | None = None,
     `tape` is the name of the tape that the file is of; `least` where others say that the file ended at least.
     """
     disk, path = place.disk, place.path(stem)
+    mend_front(place, root, stem)
     fd = disk.open_to_read(path)
     try:
         file = Snapshot(disk=disk, fd=fd, path=path, size=disk.state_of(fd).st_size)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import NamedTuple
 
-from playhead.errors import FileMissing, InvalidInput, StoreError
+from playhead.entry import codec
+from playhead.errors import FileMissing, InvalidInput, StoreDamaged, StoreError
+from playhead.store.blobs import refs_in
 from playhead.store.failures import typed
 from playhead.store.family import Kin, kin_of
 from playhead.store.file import blobs
 from playhead.store.file.family.archiving import unwanted
 from playhead.store.file.family.ledger import CURSORS, LEASES, Ledger
+from playhead.store.file.marking import names_of
 from playhead.store.file.members import FAMILY, HIDDEN, MemberFile, family_directory, generation_kept, is_member, member_in
 from playhead.store.file.names import SUFFIX, is_cut, stem_of, tape_of
 from playhead.store.file.place import Place
 from playhead.store.file.record.codec import decoded
-from playhead.store.file.record.lines import Line
+from playhead.store.file.record.lines import Line, moved_in
 from playhead.store.file.record.recording import Recording
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.stretch import header_at
@@ -157,8 +161,11 @@ class _Proof:
         path, disk = self._place.path(stem), self._place.disk
         try:
             fd = disk.open_to_read(path)
-        except OSError as exc:
-            self._flaws.add(f"it cannot be opened ({exc.strerror or exc})", where=path, severity="damage", tape=self._root)
+            if disk.is_spoilt(path):
+                self._flaws.add("one of its first two lines, which say where its archived entries are, is not as it was written", where=path, severity="damage", tape=self._root)
+        except (OSError, StoreDamaged) as exc:
+            why = exc.message if isinstance(exc, StoreDamaged) else f"it cannot be opened ({exc.strerror or exc})"
+            self._flaws.add(why, where=path, severity="damage", tape=self._root)
             return None
         files.callback(disk.close, fd)
         return Snapshot(disk=disk, fd=fd, path=path, size=disk.state_of(fd).st_size)
@@ -168,7 +175,7 @@ class _Proof:
             return
         kin = self._kin(found)
         is_sidecar = found.member is not None and found.member.sidecar is not None
-        facts = LineCheck(file, tape=kin.name, is_marked=is_sidecar, flaws=self._flaws, parts=self._parts).run()
+        facts = LineCheck(file, tape=kin.name, is_marked=is_sidecar, flaws=self._flaws, check_blobs=partial(self._check_blobs, kin.name)).run()
         if facts.header is not None and is_member(found.stem):
             kin = facts.header.kin._replace(root=self._root)
         member = Member(stem=found.stem, name=found.member, kin=kin, kept=found.generation, facts=facts)
@@ -178,13 +185,14 @@ class _Proof:
             check_index(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
             check_words(self._place, found.stem, recording, tape=kin.name, flaws=self._flaws)
 
-    def _parts(self, line: Line) -> Iterator[str]:
-        """Yield which parts of an entry are missing; what a codec wrote can only be told with it."""
-        with suppress(StoreError, ValueError):
-            moved = decoded(line, self._place.codec, path="").moved
-            for digest in () if moved is None else apart(joined(b"{}", bytes(moved)))[1]:
-                if not blobs.is_kept(self._place, digest):
-                    yield digest
+    def _check_blobs(self, tape: str, line: Line) -> None:
+        """Take note of blobs of an entry that are not there; what a codec wrote can only be told with it."""
+        with suppress(StoreError, ValueError, RecursionError):
+            if names_of(self._place, self._place.directory, line):
+                line = decoded(line, self._place.codec, path=self._place.directory)
+                payload, parts = apart(joined(bytes(line.payload), moved_in(line) or b"[]"))
+                refs = refs_in(codec.decode(bytes(line.meta)), payload)
+                self._flaws.blobs(parts=parts, refs=refs, tape=tape, id=line.id, has=partial(blobs.is_kept, self._place))
 
     def _kin(self, found: _Found) -> Kin:
         """Return whose a file is, as its name says; its header says it again."""

@@ -12,9 +12,10 @@ from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.errors import StoreDamaged
 from playhead.store.archived import IN_SEGMENT
+from playhead.store.blobs import names_in, refs_in
 from playhead.store.flaws import Flaws
 from playhead.store.packing import Said
-from playhead.store.parting import apart, is_parted
+from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import LAST_SEQ, cell, eid, is_sealed, text, uid_cell
 from playhead.store.sqlite.archived import Segments
@@ -54,19 +55,20 @@ class EntryCheck:
         self.seen += 1
         if is_sealed(row[:_SEALED]):
             faults = list(_column_faults(row))
-            self._check_parts(row[5], id)
+            self._check_blobs(row[4], row[5], id)
         else:
             self.flaws.entry("it is not as it was written", tape=self.tape, id=id)
             faults = []
         for what in (*faults, *self._peak_faults(row[2], row[6]), *self._mark_faults(row[10])):
             self.flaws.entry(what, tape=self.tape, id=id, severity="fault")
 
-    def _check_parts(self, body: bytes, id: int) -> None:
-        """Take note of the values of a payload that are kept as blobs which are not there; whether those there are right is looked at with the blobs."""
+    def _check_blobs(self, meta: bytes, body: bytes, id: int) -> None:
+        """Take note of blobs of the entry that are not there; whether those there are right is looked at with the blobs."""
+        if not (names_in(meta) or names_in(body)):
+            return
         with suppress(ValueError, RecursionError):
-            for digest in apart(body)[1] if is_parted(body) else ():
-                if not self.has_blob(digest):
-                    self.flaws.entry(f"a part of it is kept as the blob {digest}, which is missing", tape=self.tape, id=id)
+            payload, parts = apart(body)
+            self.flaws.blobs(parts=parts, refs=refs_in(codec.decode(meta), payload), tape=self.tape, id=id, has=self.has_blob)
 
     def gone(self, last: int) -> None:
         """Take note that the next entries up to one are missing."""

@@ -1,0 +1,69 @@
+"""Whole tapes move, and tapes are archived, from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from tests.integration.program import Program, uncoloured
+
+
+def fill(playhead: Program) -> None:
+    body = [{"role": ("user", "assistant")[n % 2], "content": f"message {n} " + "and more of the same " * 20} for n in range(300)]
+    (playhead.place / "chat.json").write_text(json.dumps(body))
+    playhead.json("import", "chat.json", "--tape", "support/1")
+    playhead.json("append", "--tape", "other", "hello")
+    playhead.json("fork", "support/1", "--name", "trial")
+
+
+def test_whole_tapes_go_to_a_directory_through_a_pipe_and_to_other_stores(playhead: Program):
+    fill(playhead)
+    exported = playhead.json("export", "--to", "exported")
+    assert exported == {"from": f"sqlite:///{playhead.store}", "to": "exported", "tapes": ["other", "support/1"], "known": [], "entries": 303, "blobs": 0, "missing": []}
+    assert playhead.json("import", "--from", "exported", "--to", "file:copied", "--tape", "support/*")["tapes"] == ["support/1"]
+    again = playhead.json("import", "--from", "exported", "--to", "file:copied")
+    assert (again["tapes"], again["known"], again["entries"]) == (["other"], ["support/1"], 1)
+
+    packed = subprocess.run(playhead.command("export", "--from", "file:copied", "--to", "-"), capture_output=True, env=playhead.environment({}), cwd=playhead.place, check=True)
+    assert packed.stderr.decode().startswith("exported 2 tapes to standard output")
+    piped = playhead.run("import", "--from", "-", "--to", "piped.db", stdin=packed.stdout)
+    assert (piped.code, piped.out.splitlines()) == (0, ["imported 2 tapes to piped.db: 303 entries", "other", "support/1"])
+    assert playhead.json("copy", "--from", "piped.db", "--to", "third.db", "--tape", "other")["entries"] == 1
+    assert playhead.run("copy", "--from", "third.db", "--to", "piped.db").out == "copied 0 tapes to piped.db: 0 entries; 1 tape stood there already\n"
+    assert playhead.json("branches", "support/1", "--store", "piped.db")["branches"][0]["branch"] == "support/1__branch__trial"
+
+
+def test_what_stands_in_the_way_is_said_in_a_line(playhead: Program):
+    fill(playhead)
+    playhead.json("export", "--to", "exported", "--tape", "other")
+    playhead.json("append", "--tape", "other", "goes on")
+    refused = playhead.run("import", "--from", "exported")
+    assert refused.code == 1
+    assert "A tape 'other' stands there and is not the same" in refused.error
+    assert "take it in with `playhead import --from exported`" in playhead.run("import", "exported").error
+    assert "is taken" in playhead.run("export", "--to", "exported").error
+    assert "There is no store" in playhead.run("export", "--from", "none.db", "--to", "x").error
+    assert "Tape 'none' was not found" in playhead.run("export", "--to", "x", "--tape", "none").error
+    assert "an export has one" in playhead.run("import", "--from", ".").error
+    words = ["export --tape a", "export --to x --as jsonl", "import --from x y.json", "import --to x.db y.json", "copy a", "copy", "copy a b --from x.db"]
+    assert [playhead.run(*line.split()).code for line in words] == [2] * len(words)
+
+
+def test_an_archived_tape_is_shown_as_before_and_takes_less_room(playhead: Program):
+    fill(playhead)
+    before, size = playhead.json("show", "--tape", "support/1", "--all"), playhead.store.stat().st_size
+    archived = playhead.json("archive", "--tape", "support/1", "--below", "290")
+    assert (archived["upto"], archived["entries"], archived["sidecars"]) == (289, 289, [])
+    assert archived["after"] * 4 < archived["before"]
+    assert playhead.store.stat().st_size < size
+    assert playhead.json("show", "--tape", "support/1", "--all") == before
+    assert playhead.run("archive", "--tape", "support/1", "--older-than", "9d").out == "'support/1': nothing more to archive; it is archived up to entry 289\n"
+    assert "Anchor 'never' was not found" in playhead.run("archive", "--tape", "support/1", "--below", "never").error
+    assert playhead.json("verify")["is_sound"]
+
+
+def test_a_terminal_shows_how_far_a_copy_is(playhead: Program):
+    fill(playhead)
+    shown = playhead.on_terminal("copy", "--to", "copied.db", columns=80).out
+    assert "writing" in shown
+    assert "copied 2 tapes" in uncoloured(shown)
