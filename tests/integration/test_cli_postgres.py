@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import anyio
 import pytest
 
+import playhead as ph
 from tests.integration.program import Program
 from tests.postgres import with_words
+from tests.unit.store.moving import exported, files_of, furnish
 
 TAPE = "support/42"
 
@@ -50,6 +53,35 @@ def test_a_tape_goes_from_a_file_to_the_server_and_back_with_its_uids(playhead: 
     there = [json.loads(line) for line in playhead.run("export", "--tape", "t", "--as", "jsonl", "--store", url).out.splitlines()]
     assert [{**entry, "id": n} for n, entry in enumerate(there[-2:], 1)] == [json.loads(line) for line in lines.splitlines()]
     assert len([entry for entry in there if entry["kind"] == "message"]) == 2
+
+
+def test_whole_tapes_go_to_the_server_and_come_back_the_same(playhead: Program, url: str):
+    async def begin() -> dict[str, str]:
+        async with ph.SQLiteTapeStore(playhead.store) as store:
+            await furnish(store)
+            return await exported(store, playhead.place / "wanted")
+
+    wanted = anyio.run(begin)
+    assert len(playhead.json("copy", "--to", url)["tapes"]) == 4
+    playhead.json("copy", "--from", url, "--to", "sqlite:///again.db")
+    for number, store in enumerate((url, "sqlite:///again.db")):
+        playhead.json("export", "--store", store, "--to", f"export {number}")
+        assert files_of(playhead.place / f"export {number}") == wanted
+    playhead.json("rename", "support/42", "support/43", "--store", url)
+    assert playhead.json("import", "--from", "export 0", "--store", url)["tapes"] == ["support/42"]
+
+
+def test_older_entries_are_archived_on_the_server(playhead: Program, url: str):
+    async def begin() -> None:
+        async with ph.open_store(url) as store:
+            await ph.Tape(store, "t").append_many([ph.user(f"the same words again and again, number {number}") for number in range(9)])
+
+    anyio.run(begin)
+    report = playhead.json("archive", "--tape", "t", "--below", "7", "--store", url)
+    assert (report["upto"], report["entries"], report["after"] < report["before"]) == (6, 6, True)
+    assert "up to entry 6" in playhead.run("archive", "--tape", "t", "--below", "7", "--store", url).out
+    shown = playhead.json("show", "--tape", "t", "--store", url)
+    assert [entry["payload"]["content"][-1] for entry in shown["entries"]] == [*"012345678"]
 
 
 @pytest.mark.parametrize("words", [("verify",), ("salvage",), ("backup", "copy.db")])
