@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import anyio
+import psycopg
 import pytest
 
 import playhead as ph
@@ -90,3 +91,19 @@ def test_without_psycopg_a_store_in_postgres_names_the_extra():
     script = "import sys; sys.modules['psycopg'] = None\nimport playhead as ph\ntry:\n    ph.open_store('postgresql://localhost/x')\nexcept ph.MissingExtra as error:\n    print(error)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "playhead[postgres]" in done.stdout
+
+
+def test_the_entries_of_a_tape_that_was_reset_are_removed_in_time_and_those_a_branch_reads_stay(postgres_url: str):
+    async def scenario() -> None:
+        async with ph.PostgresTapeStore(postgres_url) as store:
+            for tape in ("kept", "gone"):
+                await store.append_many(tape, [ph.TapeEntry.event("noted", {"n": number}) for number in range(2_500)])
+            branch = await ph.Tape(store, "kept").fork()
+            for tape in ("kept", "gone"):
+                await store.reset(tape)
+            with psycopg.connect(postgres_url, autocommit=True) as connection, anyio.fail_after(60):
+                while connection.execute("SELECT count(*) FROM playhead.entries").fetchone() != (2_500,):
+                    await store.head("gone")
+            assert len(await store.fetch_all(branch.query())) == 2_500
+
+    anyio.run(scenario)

@@ -144,11 +144,11 @@ WITH edge AS (
     SELECT max(seq) AS seq FROM (SELECT seq FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b ORDER BY seq LIMIT 1000) first
 ), gone AS (
     DELETE FROM segments WHERE root_id = %(root)b AND tape_no = %(tape)b AND low <= (SELECT seq FROM edge)
-), removed AS (
+), purged AS (
     DELETE FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq <= (SELECT seq FROM edge)
     RETURNING seq
 )
-SELECT max(seq) FROM removed HAVING count(*) > 0
+SELECT max(seq) FROM purged HAVING count(*) > 0
 
 -- name: forget_tape
 DELETE FROM tapes WHERE root_id = %(root)b AND tape_no = %(tape)b AND NOT in_use
