@@ -183,10 +183,10 @@ __all__ = [
     "Ticked", "Tool", "ToolAutoResult", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "TransferProgress",
     "TransferReport", "UnavailableTapeStore", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore",
     "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_store", "copy_tape", "counter_for",
-    "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_items", "import_store",
-    "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved",
-    "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs", "usage_of", "user",
-    "verify", "without_media",
+    "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_items",
+    "import_store", "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce",
+    "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs",
+    "usage_of", "user", "verify", "without_media",
 ]
 # fmt: on
 
