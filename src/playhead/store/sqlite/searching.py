@@ -12,6 +12,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.parts import Part, answered
 from playhead.store.concordance.postings import SpoiltVolume
+from playhead.store.parting import Load
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import question_of
 from playhead.store.ranked.hit import Hit
@@ -38,7 +39,7 @@ class Search:
     """What is looked for in what a query leaves of its tape.
 
     `uses_volumes` says whether those of the file are read. `patience` is how many entries of a part are read at most that are in
-    none, None where all are.
+    none, None where all are. `load` returns the blobs of payloads that are kept in parts.
     """
 
     query: TapeQuery
@@ -47,6 +48,7 @@ class Search:
     library: Library
     uses_volumes: bool
     patience: int | None
+    load: Load
 
     def __call__(self, connection: sqlite3.Connection) -> list[Hit] | Behind:
         """Return the entries found, the best first, or what must be done first. Raises what a query raises."""
@@ -73,7 +75,7 @@ class Search:
 
     def _entry(self, connection: sqlite3.Connection, parts: Sequence[Part[int]], id: int) -> TapeEntry:
         tape_no = next(part.name for part in parts if id <= part.last)
-        return entry_of(row_at(connection, eid(tape_no, id), self.query.tape), tape=self.query.tape)
+        return entry_of(row_at(connection, eid(tape_no, id), self.query.tape), tape=self.query.tape, load=self.load)
 
     def _part(self, connection: sqlite3.Connection, piece: Segment) -> Part[int]:
         tape_no, first = piece.low >> SEQ_BITS, piece.low & LAST_SEQ
@@ -84,22 +86,23 @@ class Search:
             last=piece.high & LAST_SEQ,
             volumes=[partial(opened, connection.execute, row, self.library) for row in found if row.first <= piece.high & LAST_SEQ],
             reach=found[-1].last if found else first - 1,
-            source=Rows(connection, self.query.tape, piece),
+            source=Rows(connection, self.query.tape, piece, load=self.load),
         )
 
 
 class Rows:
     """The entries of a part of a tape."""
 
-    def __init__(self, connection: sqlite3.Connection, tape: str, piece: Segment) -> None:
+    def __init__(self, connection: sqlite3.Connection, tape: str, piece: Segment, *, load: Load) -> None:
         self._connection = connection
+        self._load = load
         self._query = TapeQuery(tape=tape)
         self._piece = piece
 
     def entries(self, first: int, last: int) -> Iterator[TapeEntry]:
         """Yield all entries from one id to another. Raises StoreDamaged where one is missing."""
         for row in rows(self._connection, self._piece.within(range(first, last + 1)), self._query):
-            yield entry_of(row, tape=self._query.tape)
+            yield entry_of(row, tape=self._query.tape, load=self._load)
 
     def mark(self, id: int) -> bytes:
         """Return the digest of an entry."""

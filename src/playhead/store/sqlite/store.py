@@ -231,7 +231,8 @@ class SQLiteTapeStore:
         """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
         checked_name(query.tape)
         uses_volumes = self._place.search == "index"
-        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._read_only else None)
+        patience = PATIENCE if uses_volumes and not self._read_only else None
+        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=uses_volumes, patience=patience, load=self._load)
         found = await self._read(search)
         if isinstance(found, Behind):
             with suppress(StoreError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -12,6 +13,8 @@ from playhead.store.concordance.proving import agrees
 from playhead.store.flaws import Flaws
 from playhead.store.ranked.tokens import RULES
 from playhead.store.row import LAST_SEQ, eid, entry_of
+from playhead.store.sqlite.archived import filled
+from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.upkeep.catalogue import REMOVED, Catalogue
 from playhead.store.sqlite.volumes import Pages
 from playhead.store.statements import statements
@@ -48,8 +51,13 @@ def _why_left_aside(connection: sqlite3.Connection, found: Catalogue, volume_no:
 
 def _agrees(connection: sqlite3.Connection, volume_no: int, tape_no: int, first: int, last: int, size: int, *_: Any) -> bool:
     """Return whether a volume says what its entries do; also where these are damaged, which is noted with them."""
-    rows = connection.execute(statements("read")["range"], (eid(tape_no, first), eid(tape_no, last)))
+    rows = filled(connection, connection.execute(statements("read")["range"], (eid(tape_no, first), eid(tape_no, last))))
+    load = partial(_blob, connection)
     try:
-        return agrees(Pages(connection.execute, volume_no).read(0, size), (entry_of(row, tape=str(tape_no)) for row in rows), first=first, last=last)
+        return agrees(Pages(connection.execute, volume_no).read(0, size), (entry_of(row, tape=str(tape_no), load=load) for row in rows), first=first, last=last)
     except StoreError:
         return True
+
+
+def _blob(connection: sqlite3.Connection, digest: str) -> bytes:
+    return get(connection, digest=digest, path="")
