@@ -69,9 +69,9 @@ class Appender:
             for jobs in queue.groups(GROUP, patience=self._notifier.due_in):
                 started = monotonic()
                 self._do([job for job in jobs if not job.ticket.done() and _is_prepared(job)])
-                deliver(jobs)
                 if jobs:
                     self._spare.wrote(sum(len(step.rows) for job in jobs for step in job.work.steps if isinstance(step, Writing)), seconds=monotonic() - started)
+                deliver(jobs)
                 self._notifier.tell(self._link)
         finally:
             self._link.drop()

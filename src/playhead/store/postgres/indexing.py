@@ -13,7 +13,6 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError
 from playhead.store.concordance.backlog import LEAST, Backlog, Steps
 from playhead.store.concordance.filling import Said, Standing, filled
-from playhead.store.concordance.library import Library
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.concordance.volume import Volume
@@ -27,7 +26,7 @@ from playhead.store.postgres.keys import name_key
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.rows import rows
 from playhead.store.postgres.session import Link
-from playhead.store.postgres.volumes import Kept
+from playhead.store.postgres.volumes import Kept, Shelves
 from playhead.store.query import TapeQuery
 from playhead.store.row import entry_of
 from playhead.store.statements import statements
@@ -35,6 +34,7 @@ from playhead.store.work import Work
 
 _GROUP = 64
 _LINGER = 10.0
+_FEW = 32
 
 Result = TypeVar("Result")
 
@@ -65,7 +65,7 @@ class Indexer:
     """Makes volumes of the tapes that grew while nothing is written, and at once of what a search waits for. What fails is left to the searches, which need no volume."""
 
     def __init__(self, link: Link, *, spare: Spare) -> None:
-        self.library = Library()
+        self._shelves = volumes.shelves(most=_FEW)
         self._link = link
         self._spare = spare
         self._backlog = Backlog(self._steps)
@@ -134,39 +134,45 @@ class Indexer:
     def _steps(self, name: Hashable) -> Steps:
         """Make volumes of a tape number, or of the tape of a name where enough stands on it."""
         if isinstance(name, Address):
-            yield from filled(_Shelf(self._link, name, library=self.library))
+            yield from filled(_Shelf(self._link, name, self._shelves))
             return
         tape = str(name)
         values = {"tenant": self._link.server.tenant, "root_name": name_key(kin_of(tape).root), "name": name_key(tape)}
         for root_id, tape_no, _, before, _, _, head, _ in self._link.session().rows(statements("postgres/read")["tape"], values):
             if head - before >= LEAST:
-                yield from filled(_Shelf(self._link, part_of(root_id, tape_no), library=self.library))
+                yield from filled(_Shelf(self._link, part_of(root_id, tape_no), self._shelves))
 
 
 class _Shelf:
     """The entries of a tape number, and its volumes."""
 
-    def __init__(self, link: Link, part: Address, *, library: Library) -> None:
+    def __init__(self, link: Link, part: Address, shelves: Shelves) -> None:
         self._link = link
         self._part = part
-        self._library = library
+        self._shelves = shelves
         self._end = 0
 
     def standing(self) -> Standing[Kept] | None:
         """Return the volumes that stand, None where the tape was removed."""
-        part, session = self._part, self._link.session()
-        found = session.rows(statements("postgres/search")["part"], {"root": part.root_id, "tape": part.tape_no})
-        if not found:
-            return None
-        ((before, self._end),) = found
-        return Standing(before, volumes.kept(session, part, {part.tape_no: before})[part.tape_no])
+        part, before = self._part, self._looked()
+        return None if before is None else Standing(before, volumes.kept(self._link.session(), part, {part.tape_no: before})[part.tape_no])
 
     def end(self) -> int:
         """Return the id of the last entry when it was looked where the volumes stand."""
         return self._end
 
+    def _looked(self) -> int | None:
+        """Look where the tape ends; return which id its own entries stand behind, None where it was removed."""
+        found = self._link.session().rows(statements("postgres/search")["part"], {"root": self._part.root_id, "tape": self._part.tape_no})
+        if not found:
+            return None
+        ((before, self._end),) = found
+        return int(before)
+
     def entries(self, first: int, last: int) -> list[Said]:
-        """Return the entries from one id to another. Raises StoreDamaged where one is missing."""
+        """Return the entries from one id to another that are there by now. Raises StoreDamaged where one is missing."""
+        if last > self._end:
+            self._looked()
         called = f"no. {self._part.tape_no}"
         reading = Reading(self._link.session(), Book(), self._link.server.tenant)
         found = rows(reading, self._part, Segment(self._part.tape_no, first, min(last, self._end)), TapeQuery(tape=called))
@@ -174,7 +180,7 @@ class _Shelf:
 
     def opened(self, volume: Kept) -> Volume:
         """Return a volume to read from. Raises SpoiltVolume."""
-        return volumes.opened(self._link.session(), self._part, volume, self._library)
+        return volumes.opened(self._link.session(), self._part, volume, self._shelves)
 
     def add(self, raw: bytes, *, behind: Standing[Kept], last: int) -> None:
         """Keep a volume behind those that stand, unless others did meanwhile."""

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreError
-from playhead.store.concordance.library import Library
 from playhead.store.concordance.spare import Spare
 from playhead.store.family import kin_of
 from playhead.store.lane import Lane, Queue, stop_and_wait
@@ -28,6 +27,7 @@ from playhead.store.postgres.renaming import rename
 from playhead.store.postgres.searching import PATIENCE, Behind, Search
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
+from playhead.store.postgres.volumes import shelves
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
 from playhead.store.work import Work
@@ -45,7 +45,7 @@ class Lanes:
 
     def __init__(self, server: Server, *, connections: int) -> None:
         self._server = server
-        self._library = Library()
+        self._shelves = shelves()
         prepared, book, notifier, spare, self._listener = Prepared(), Book(), Notifier(server), Spare(), Listener()
 
         def link() -> Link:
@@ -94,7 +94,7 @@ class Lanes:
     async def search(self, query: TapeQuery, text: str, *, smoothed: bool) -> list[Hit]:
         """Return the entries found; where a search would have to read much itself, volumes are made first."""
         indexes = self._server.search == "index"
-        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=indexes, patience=PATIENCE if indexes and not self._server.read_only else None)
+        search = Search(query=query, text=text, smoothed=smoothed, shelves=self._shelves, uses_volumes=indexes, patience=PATIENCE if indexes and not self._server.read_only else None)
         found: list[Hit] | Behind = await self.ask(search)
         if isinstance(found, Behind):
             with suppress(StoreError):

@@ -8,14 +8,13 @@ from functools import partial
 from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry
-from playhead.store.concordance.library import Library
 from playhead.store.concordance.parts import Part, answered
 from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.postgres.address import Address, Segment, part_of
 from playhead.store.postgres.reader import ask_of
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.rows import rows, rows_at
-from playhead.store.postgres.volumes import kept, opened
+from playhead.store.postgres.volumes import Shelves, kept, opened
 from playhead.store.postgres.windows import view_of
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import Question, question_of
@@ -48,7 +47,7 @@ class Search:
     query: TapeQuery
     text: str
     smoothed: bool
-    library: Library
+    shelves: Shelves
     uses_volumes: bool
     patience: int | None
 
@@ -82,7 +81,7 @@ class Search:
             if self.patience is not None and any(part.last - part.reach > self.patience for part in parts):
                 return None
             try:
-                return answered(parts, question, self.library)
+                return answered(parts, question, self.shelves.library)
             except VolumeGone:
                 tries += 1
                 if tries == _TRIES:
@@ -96,7 +95,7 @@ class Search:
                 name=part,
                 first=first,
                 last=last,
-                volumes=[partial(opened, reading.session, part, row, self.library) for row in standing if row.first <= last],
+                volumes=[partial(opened, reading.session, part, row, self.shelves) for row in standing if row.first <= last],
                 reach=standing[-1].last if standing else first - 1,
                 source=Rows(reading, part, self.query.tape),
             )
@@ -114,6 +113,7 @@ class Rows:
         self._reading = reading
         self._part = part
         self._query = TapeQuery(tape=tape)
+        self._marks: dict[int, bytes] = {}
 
     def entries(self, first: int, last: int) -> Iterator[TapeEntry]:
         """Yield all entries from one id to another. Raises StoreDamaged where one is missing."""
@@ -122,9 +122,11 @@ class Rows:
 
     def mark(self, id: int) -> bytes:
         """Return the digest of an entry."""
-        values = {"root": self._part.root_id, "tape": self._part.tape_no, "seq": id}
-        found = self._reading.session.row(statements("postgres/search")["digest"], values)
-        return b"" if found is None else bytes(found[0])
+        if id not in self._marks:
+            values = {"root": self._part.root_id, "tape": self._part.tape_no, "seq": id}
+            found = self._reading.session.row(statements("postgres/search")["digest"], values)
+            self._marks[id] = b"" if found is None else bytes(found[0])
+        return self._marks[id]
 
 
 def _parts_of(address: Address, pieces: Sequence[Segment]) -> tuple[Address, ...]:

@@ -10,6 +10,7 @@ from zlib import crc32
 from playhead.store.concordance.chain import linked
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.postings import VolumeGone
+from playhead.store.concordance.slabs import Slabs
 from playhead.store.concordance.volume import Volume
 from playhead.store.postgres.address import Address
 from playhead.store.postgres.family import now
@@ -21,6 +22,8 @@ from playhead.store.statements import statements
 _PAGE = 1968
 """How many bytes of a volume a row has: with what stands around them four rows fill a page of 8192 bytes, and none is moved elsewhere."""
 
+_PER_SLAB = 16
+_SLAB = _PER_SLAB * _PAGE
 _AT_ONCE = 256
 _LONG = 30 * 24 * 3600 * 1_000_000
 """After how many microseconds a volume of other rules goes: until then processes of another version may read it."""
@@ -36,23 +39,43 @@ class Kept(NamedTuple):
     mark: int
 
 
-class Pages:
-    """The bytes of a volume of a tape number."""
+class Shelves(NamedTuple):
+    """What a store remembers of the volumes that it read."""
 
-    def __init__(self, session: Session, part: Address, row: Kept) -> None:
+    library: Library
+    slabs: Slabs
+
+
+def shelves(*, most: int = 256) -> Shelves:
+    """Return where nothing is remembered yet, and up to so many pieces of 32 kB will be."""
+    return Shelves(Library(), Slabs(most=most))
+
+
+class Pages:
+    """The bytes of a volume of a tape number, read some pages at a time."""
+
+    def __init__(self, session: Session, part: Address, row: Kept, slabs: Slabs) -> None:
         self._session = session
         self._part = part
         self._row = row
+        self._slabs = slabs
 
     def read(self, start: int, stop: int) -> bytes:
         """Return a part of them, less where a page is missing. Raises VolumeGone where the volume was removed meanwhile."""
         if start >= stop:
             return b""
-        first, last = start // _PAGE, (stop - 1) // _PAGE
-        found = _rows(self._session, "pages", self._part, volume=self._row.volume_id, low=first, high=last)
-        if len(found) <= last - first and not _rows(self._session, "stands", self._part, volume=self._row.volume_id, first=self._row.first, rules=RULES):
+        first, last = start // _SLAB, (stop - 1) // _SLAB
+        found = self._slabs.read(self._row.volume_id, range(first, last + 1), self._fetched)
+        return b"".join(found)[start - first * _SLAB : stop - first * _SLAB]
+
+    def _fetched(self, first: int, last: int) -> list[bytes]:
+        """Return slabs, up to where a page is missing in front of the end. Raises VolumeGone."""
+        row = self._row
+        rows = _rows(self._session, "pages", self._part, volume=row.volume_id, low=first * _PER_SLAB, high=(last + 1) * _PER_SLAB - 1)
+        raw = b"".join(content for (content,) in rows)
+        if len(raw) < min(row.size, (last + 1) * _SLAB) - first * _SLAB and not _rows(self._session, "stands", self._part, volume=row.volume_id, first=row.first, rules=RULES):
             raise VolumeGone
-        return b"".join(content for (content,) in found)[start - first * _PAGE : stop - first * _PAGE]
+        return [raw[start : start + _SLAB] for start in range(0, len(raw), _SLAB)]
 
 
 def kept(session: Session, address: Address, befores: dict[int, int]) -> dict[int, list[Kept]]:
@@ -63,9 +86,9 @@ def kept(session: Session, address: Address, befores: dict[int, int]) -> dict[in
     return {tape_no: linked(found[tape_no], before=before) for tape_no, before in befores.items()}
 
 
-def opened(session: Session, part: Address, row: Kept, library: Library) -> Volume:
+def opened(session: Session, part: Address, row: Kept, shelves: Shelves) -> Volume:
     """Return a volume to read from. Raises SpoiltVolume."""
-    return library.volume((row.volume_id, row.size, row.mark), Pages(session, part, row), size=row.size)
+    return shelves.library.volume((row.volume_id, row.size), Pages(session, part, row, shelves.slabs), size=row.size)
 
 
 def add(session: Session, part: Address, raw: bytes, *, first: int, last: int) -> bool:
