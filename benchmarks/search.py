@@ -77,6 +77,9 @@ def _word(rank: int) -> str:
     return f"{said}{'' if rank < 50_000 else rank % 97}"
 
 
+_SIZE = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = %s"
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where stores of a kind are made, each under a name of its own: in a directory, or as a schema of a database."""
@@ -94,7 +97,7 @@ class Site:
         """Return how many bytes a store has on the disk."""
         if self.kind == "postgres":
             with psycopg.connect(self.place) as connection:
-                ((size,),) = connection.execute("SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = %s::regnamespace", [name])
+                ((size,),) = connection.execute(_SIZE, [name])
             return int(size)
         path = Path(self.place, name)
         found = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path, Path(f"{path}-wal")]
