@@ -49,7 +49,7 @@ bench: $(READY) ## measure, see benchmarks/README.md
 
 soak: $(READY) ## repeat the random tests for minutes
 	@scripts/postgres.sh
-	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q --timeout 3600 tests/property tests/crash $(ARGS)
+	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q --timeout 3600 tests/property tests/crash tests/integration/test_chat_terminal.py $(ARGS)
 
 docs: $(READY) ## run every example of README and docs
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)

@@ -3,8 +3,9 @@
 The text is made of words whose frequencies fall as those of a language do. Queries are three words of some entry, one word of some
 entry, two rare words, and a word with a typo. `work` is the time that the process was at work, in ms: on a machine with other work it
 says more than the time that passed. `cold` opens the store for each search. The exponent is the slope of a column over the number of
-entries, both as logarithms: 1 is as much again for each entry. Over PostgreSQL a server is started for the run, reached through the loopback
-(PLAYHEAD_POSTGRES_URL names another one); `work` is then what this process does, and what the server does is only in the time that passed.
+entries, both as logarithms: 1 is as much again for each entry.
+Over PostgreSQL a server is started for the run, reached through the loopback (PLAYHEAD_POSTGRES_URL names another one); `work` is then what
+this process does, and what the server does is only in the time that passed.
 Run: python -m benchmarks.search [--store sqlite|file|postgres] [--long] [--rounds N] [--json FILE]
 """
 
@@ -40,6 +41,7 @@ LONG = 1_000_000
 QUERY = TapeQuery(tape="tape").limit(20)
 COLD = 12
 APPENDS = 6_000
+ROUNDS = 7
 SYLLABLES = [first + vowel for first in "bcdfghjklmnprstvwz" for vowel in ("a", "e", "i", "o", "u", "an", "el", "or")]
 
 
@@ -163,31 +165,31 @@ async def opened_and_searched(where: Site, name: str, text: str) -> float:
     return took * 1e3
 
 
-async def appended(where: Site, name: str, *, search: str, durability: str, batch: int) -> tuple[float, float]:
-    """Return how many microseconds an entry takes to append, and how many bytes are used for each byte of JSON in the end."""
+async def appended(where: Site, name: str, *, search: str, durability: str, batch: int) -> tuple[float, float, float]:
+    """Return how many microseconds an entry takes to append, how many of these the process is at work, and how many bytes are used in the end for each byte of JSON."""
     talk = Talk()
     entries = [TapeEntry.message({"role": "user", "content": text}) for text in islice(talk.texts(), APPENDS)]
     async with where.opened(name, search=search, durability=durability) as store:
-        start = perf_counter()
+        start, work = perf_counter(), process_time()
         for place in range(0, APPENDS, batch):
             await store.append_many("tape", entries[place : place + batch])
-        took = perf_counter() - start
+        took, worked = perf_counter() - start, process_time() - work
         size = sum(len(dump_line(entry)) for entry in await store.fetch_all(TapeQuery(tape="tape")))
         if search == "index":
             await store.search(QUERY, "word")
             await asyncio.sleep(0.5)
-    return took / APPENDS * 1e6, where.used(name) / size
+    return took / APPENDS * 1e6, worked / APPENDS * 1e6, where.used(name) / size
 
 
 async def compared(where: Site, *, durability: str, batch: int, rounds: int) -> list[object]:
     """Return a row that compares appends with the index and without it, in turns."""
-    found: dict[str, list[tuple[float, float]]] = {"scan": [], "index": []}
+    found: dict[str, list[tuple[float, float, float]]] = {"scan": [], "index": []}
     for number in range(rounds):
         for search, figures in found.items():
             figures.append(await appended(where, f"{search}{durability}{batch}-{number}", search=search, durability=durability, batch=batch))
-    without, having = (median(took for took, _ in figures) for figures in found.values())
-    ratio = median(index[0] / scan[0] for scan, index in zip(found["scan"], found["index"], strict=True))
-    return [durability, batch, without, having, ratio, found["scan"][-1][1], found["index"][-1][1]]
+    took, worked = ([median(figure[which] for figure in figures) for figures in found.values()] for which in (0, 1))
+    ratios = [median(index[which] / scan[which] for scan, index in zip(found["scan"], found["index"], strict=True)) for which in (0, 1)]
+    return [durability, batch, *took, ratios[0], *worked, ratios[1], *(figures[-1][2] for figures in found.values())]
 
 
 def exponent(sizes: list[int], figures: list[float]) -> float:
@@ -213,14 +215,15 @@ def main() -> None:
     with site(chosen.store) as where:
         rows = [asyncio.run(measured(where, f"{size}", size, rounds=chosen.rounds)) for size in sizes if chosen.only != "appends"]
         ways = [("process", 1), ("disk", 1), ("process", 100)] if chosen.only != "searches" else []
-        appends = [asyncio.run(compared(where, durability=durability, batch=batch, rounds=3)) for durability, batch in ways]
+        appends = [asyncio.run(compared(where, durability=durability, batch=batch, rounds=ROUNDS)) for durability, batch in ways]
     header = ["entries", "p50 ms", "p95 ms", "p50 work", "p95 work", "p95 no typos", "cold work", "first s", "disk / JSON"]
     if rows:
         report("search", header, rows, file=chosen.json)
         for column in range(1, 7):
             print(f"growth exponent of {header[column]}: {exponent(list(sizes), [float(str(row[column])) for row in rows]):.2f}")
     if appends:
-        report("search appends", ["durability", "batch", "scan us", "index us", "ratio", "disk, scan", "disk, index"], appends, file=None)
+        header = ["durability", "batch", "scan us", "index us", "ratio", "scan work", "index work", "work ratio", "disk, scan", "disk, index"]
+        report("search appends", header, appends, file=None)
 
 
 if __name__ == "__main__":

@@ -22,12 +22,8 @@ class TestPostgresTapeStoreOnDisk(StoreContract):
         return PostgresTapeStore(self.url, **self.options)
 
 
-class TestPostgresTapeStoreForTheProcess(TestPostgresTapeStoreOnDisk):
-    """One connection reads, and the tapes are those of one tenant of several."""
-
-    options: ClassVar[dict[str, Any]] = {"durability": "process", "tenant": "one of several", "connections": 1}
-
-
 class TestPostgresTapeStoreUnderTrio(TestPostgresTapeStoreOnDisk):
+    """One connection reads, commits do not wait for the disk, and the tapes are those of one tenant of several."""
+
     backend = "trio"
-    options: ClassVar[dict[str, Any]] = {"durability": "process"}
+    options: ClassVar[dict[str, Any]] = {"durability": "process", "tenant": "one of several", "connections": 1}

@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import anyio
+import anyio.to_thread
 import pytest
 
 import playhead as ph
@@ -28,6 +30,8 @@ from playhead.testing.families import everything
 from tests.crash.broken_disks import Fault, FaultyDisk
 from tests.crash.file_stage import Ear
 from tests.crash.power import Aftermath, PowerDisk
+from tests.postgres import private_server
+from tests.stores import URL, opened
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 BRANCH = branch_name("t", "b")
@@ -150,23 +154,22 @@ anyio.run(main)
 """
 
 
-@pytest.mark.parametrize("url", ["sqlite:///{}/tapes.db", "file:{}/tapes"])
-def test_archiving_whose_process_is_killed_loses_nothing(url: str, tmp_path: Path):
-    url, chance = url.format(tmp_path), Random(11)
+@pytest.mark.parametrize("kind", ["sqlite", "file", "postgres"])
+def test_archiving_whose_process_is_killed_loses_nothing(kind: str, store_place: Path):
+    place, chance = store_place / ("tapes.db" if kind == "sqlite" else "tapes"), Random(11)
+    url = {"sqlite": f"sqlite:///{place}", "file": f"file:{place}", "postgres": (store_place / URL).read_text()}[kind]
 
     async def begin() -> list[object]:
-        store = ph.open_store(f"{url}?durability=process")
-        try:
+        async with opened(kind, store_place, durability="process") as store:
             return await filled(store, 3000)
-        finally:
-            await store.aclose()
 
     async def seen() -> list[object]:
-        store = ph.open_store(url)
-        try:
+        async with opened(kind, store_place) as store:
             return await everything(store, "t")
-        finally:
-            await store.aclose()
+
+    async def end() -> int:
+        async with opened(kind, store_place) as store:
+            return (await store.archive("t", upto=2950)).upto
 
     wanted = anyio.run(begin)
     for _ in range(3):
@@ -178,4 +181,37 @@ def test_archiving_whose_process_is_killed_loses_nothing(url: str, tmp_path: Pat
             child.kill()
         child.wait()
         assert anyio.run(seen) == wanted
-    assert ph.verify(tmp_path / ("tapes.db" if "sqlite" in url else "tapes")).is_sound
+    assert anyio.run(end) == 2950
+    assert anyio.run(seen) == wanted
+    assert kind == "postgres" or ph.verify(place).is_sound
+
+
+def test_archiving_whose_server_is_killed_loses_nothing(tmp_path: Path):
+    with private_server(fsync=True) as server:
+        (tmp_path / URL).write_text(server.socket_url())
+
+        async def seen() -> list[object]:
+            async with opened("postgres", tmp_path) as store:
+                return await everything(store, "t")
+
+        async def begin() -> list[object]:
+            async with opened("postgres", tmp_path) as store:
+                return await filled(store, 1500)
+
+        async def killed() -> None:
+            async with opened("postgres", tmp_path, timeout=1.0) as store:
+                await store.archive("t", upto=100)
+
+                async def kill() -> None:
+                    await anyio.to_thread.run_sync(server.kill)
+
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(kill)
+                    with suppress(PlayheadError):
+                        for upto in range(110, 1500, 10):
+                            await store.archive("t", upto=upto)
+
+        wanted = anyio.run(begin)
+        anyio.run(killed)
+        server.start()
+        assert anyio.run(seen) == wanted

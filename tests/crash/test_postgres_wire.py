@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,7 @@ import anyio.lowlevel
 import pytest
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import AppendOutcomeUnknown, StoreError
+from playhead.errors import AppendOutcomeUnknown, StoreError, StoreUnavailable
 from playhead.store.change import Close, Fork
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.postgres.store import PostgresTapeStore
@@ -23,7 +24,10 @@ from tests.crash.wire import LOST, SWALLOWED, TERMINATED, TORN, UNHEARD, Wire, w
 from tests.postgres import Databases
 
 Deed = Callable[[WholeStore, str], Awaitable[object]]
+SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 BREAKS = (LOST, TORN, UNHEARD, TERMINATED)
+EACH_WAY = ("append", "merge")
+"""Deeds that meet every break; the others meet a request that is lost and one that is unheard, and all in a soak."""
 
 
 async def merged(store: WholeStore, root: str) -> object:
@@ -122,8 +126,8 @@ def test_a_line_that_breaks_at_any_request_changes_nothing_of_what_is_done(postg
         await prepared(ends.sound, "whole")
         await DEEDS[name](ends.cut, "whole")
         wanted = await seen(ends.sound, "whole")
-        met = 0
-        for how in BREAKS:
+        met, breaks = 0, BREAKS if SOAK or name in EACH_WAY else (LOST, UNHEARD)
+        for how in breaks:
             for at in range(1, 40):
                 root = f"{how} {at}"
                 await prepared(ends.sound, root)
@@ -137,44 +141,48 @@ def test_a_line_that_breaks_at_any_request_changes_nothing_of_what_is_done(postg
                 met += 1
             else:
                 raise AssertionError("it asks without end")
-        assert met >= len(BREAKS)
+        assert met >= len(breaks)
 
     play(postgres, postgres_url, line, scenario)
 
 
-@pytest.mark.parametrize("name", ["append", "append behind a head", "fork", "merge", "reset"])
-def test_a_deed_whose_server_is_gone_before_it_answers_was_done_or_was_not(postgres: Databases, postgres_url: str, line: Wire, name: str):
-    """A typed error says so, it is never done in part, and what is asked again by key or head is done once."""
+@pytest.mark.parametrize(("name", "last"), [("append", b'"one"'), ("append behind a head", b'"one"'), ("fork", b"COMMIT"), ("merge", b"COMMIT"), ("reset", b"COMMIT")])
+def test_a_deed_whose_server_is_gone_before_it_answers_was_done_or_was_not(postgres: Databases, postgres_url: str, line: Wire, name: str, last: bytes):
+    """A typed error says so, and it is never done in part; where the server did it, and only the last answer is missing, it is said to be unknown."""
+
+    async def attempt(ends: Ends, how: str, root: str, **where: object) -> tuple[type[Exception] | None, object]:
+        await prepared(ends.sound, root)
+        ends.line.cut_all()
+        await ends.cut.head(root)
+        ends.line.arm(how, then_down=True, **where)
+        told: type[Exception] | None = None
+        try:
+            await DEEDS[name](ends.cut, root)
+        except StoreError as error:
+            told = type(error)
+        ends.line.disarm()
+        return told, await seen(ends.sound, root)
 
     async def scenario(ends: Ends) -> None:
         await prepared(ends.sound, "before")
         before = await seen(ends.sound, "before")
         await DEEDS[name](ends.cut, "before")
         after = await seen(ends.sound, "before")
-        states = set()
+        kept_from_it = 0
         for how in (LOST, UNHEARD):
             for at in range(1, 40):
-                root = f"{how} {at}"
-                await prepared(ends.sound, root)
-                await ends.cut.head(root)
-                ends.line.arm(how, at=at, then_down=True)
-                told: object = None
-                try:
-                    await DEEDS[name](ends.cut, root)
-                except StoreError as error:
-                    told = type(error)
-                ends.line.disarm()
-                found = await seen(ends.sound, root)
-                assert found in (before, after), (how, at)
+                told, found = await attempt(ends, how, f"{how} {at}", at=at)
                 if not ends.line.sprung:
-                    assert told is None
-                    assert found == after
+                    assert (told, found) == (None, after)
                     break
-                assert told is not None or found == after
-                if found == after and told is not None:
-                    assert told is AppendOutcomeUnknown, (how, at)
-                states.add((told is not None, found == after))
-        assert {(True, True), (True, False)} <= states
+                kept_from_it += told is not None and found == before
+                assert (told, found) in ((None, after), (AppendOutcomeUnknown, after), (AppendOutcomeUnknown, before), (StoreUnavailable, before)), (how, at)
+        assert kept_from_it
+        for how, wanted in ((UNHEARD, after), (LOST, before)):
+            outcomes = [await attempt(ends, how, f"{how} at last {n}", holding=last) for n in range(4)]
+            # What an earlier reset left behind is removed when there is time, and may meet the fault in place of the deed.
+            assert [outcome for outcome in outcomes if outcome != (None, after)] == [(AppendOutcomeUnknown, wanted)] * len([told for told, _ in outcomes if told])
+            assert any(told for told, _ in outcomes)
 
     play(postgres, postgres_url, line, scenario, timeout=0.1)
 

@@ -5,6 +5,7 @@ It reads what clients send as far as to tell one request from the next: messages
 
 from __future__ import annotations
 
+import re
 import select
 import socket
 import struct
@@ -26,6 +27,8 @@ TERMINATED = "terminated"
 ALL = (LOST, TORN, UNHEARD, SWALLOWED, TERMINATED)
 
 _ENDS = (b"S", b"Q")
+_NOTICE = re.compile(rb"playhead_[0-9a-f]{24}")
+"""The channel that notices go by: they are sent whenever there is time, so a request that is one would make the numbers of the others a matter of chance."""
 
 
 @dataclass(eq=False)
@@ -67,7 +70,7 @@ class Wire:
         self._thread.start()
 
     def arm(self, how: str, *, at: int = 1, holding: bytes = b"", then_down: bool = False) -> None:
-        """Let the request of a number, counted from 1 among those that hold some bytes, meet a fault; `then_down` refuses all connections from then on."""
+        """Let the request of a number, counted from 1 among those that hold some bytes, meet a fault; `then_down` cuts all other lines and lets none begin from then on."""
         with self._lock:
             self.requests, self.sprung, self._armed, self._holding, self._then_down = 0, False, (at, how), holding, then_down
 
@@ -122,7 +125,7 @@ class Wire:
         """Pass requests on, whole ones only."""
         with suppress(OSError):
             for request in _requests(line.client):
-                how = self._fault(request)
+                how = self._fault(request, line)
                 if how == TERMINATED:
                     self._terminate()
                 if how == TORN:
@@ -152,12 +155,17 @@ class Wire:
         for end in (line.client, line.server):
             end.close()
 
-    def _fault(self, request: bytes) -> str | None:
+    def _fault(self, request: bytes, line: Line) -> str | None:
         with self._lock:
-            self.requests += self._holding in request
-            if self._armed is None or self.requests != self._armed[0] or self._holding not in request:
+            if self._holding not in request or _NOTICE.search(request):
+                return None
+            self.requests += 1
+            if self._armed is None or self.requests != self._armed[0]:
                 return None
             how, self._armed, self.sprung, self._down = self._armed[1], None, True, self._then_down
+            if self._down:
+                for other in self._lines - {line}:
+                    other.cut()
             return how
 
 

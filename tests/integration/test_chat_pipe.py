@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +156,8 @@ def test_the_commands_that_look_write_nothing_and_the_others_are_told(playhead: 
     for told in ("not 'x'", "--strategy autobiographical", "There is no /explan; perhaps you mean /explain", "/info takes no words"):
         assert told in ran.err
     assert "› /etc/hosts" in playhead.run(*CHAT_T, *ECHO, stdin=lines[-1]).out
-    assert ("user", "/help me") in [view for _ in [playhead.run(*CHAT_T, *ECHO, stdin="//help me")] for view in view(playhead)]
+    playhead.run(*CHAT_T, *ECHO, stdin="//help me")
+    assert ("user", "/help me") in view(playhead)
 
 
 def test_the_tape_remembers_the_model_and_the_system_prompt(playhead: Program):
@@ -232,25 +235,33 @@ def test_a_script_that_gets_no_answer_is_told_why(playhead: Program):
     assert playhead.run("run", " ", "--tape", "t", *ECHO).code == 1
 
 
+@contextmanager
+def started(program: Program, server: ProviderServer, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the program with a model that a server plays, and end it behind the block."""
+    environment = program.environment({"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"})
+    with subprocess.Popen(program.command(*words, "--model", CHAT.spec), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=program.place) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
 @pytest.mark.parametrize("command", ["run", "chat"])
 def test_an_interrupt_keeps_what_was_said(playhead: Program, command: str):
     gate = threading.Event()
     answer = CHAT.answer(Turn(words=("First block.\n\nSecond ", "and third.")))
     pieces = (b"".join(answer.pieces[:2]), *answer.pieces[2:])
     words = ("run", "Up?", "--tape", "t") if command == "run" else CHAT_T
-    with ProviderServer([Answer(pieces=pieces, waits=gate)]) as server:
-        environment = playhead.environment({"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"})
-        child = subprocess.Popen(playhead.command(*words, "--model", CHAT.spec), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=playhead.place)
+    with ProviderServer([Answer(pieces=pieces, waits=gate)]) as server, started(playhead, server, *words) as child:
         assert child.stdin is not None and child.stdout is not None
         if command == "chat":
             child.stdin.write(b"Up?\n")
             child.stdin.flush()
-        while b"First block." not in child.stdout.readline():
-            continue
+        while b"First block." not in (line := child.stdout.readline()):
+            assert line
         child.send_signal(signal.SIGINT)
         child.send_signal(signal.SIGINT)
-        child.communicate(timeout=60)
-        assert child.returncode == 130
+        assert child.wait(60) == 130
     assert view(playhead) == [("user", "Up?"), ("assistant", "First block.\n\nSecond ")]
 
 

@@ -7,13 +7,14 @@ import json
 import pytest
 
 from tests.integration.program import Program
+from tests.postgres import with_words
 
 TAPE = "support/42"
 
 
 @pytest.fixture
 def url(postgres_url: str) -> str:
-    return f"{postgres_url}&durability=process&timeout=5"
+    return with_words(postgres_url, durability="process", timeout=5)
 
 
 def test_tapes_are_written_listed_read_and_searched(playhead: Program, url: str):

@@ -51,7 +51,7 @@ RUNS = {
     "run": [("run", "Up?", "--tape", "new", "--model", "echo:")],
     "demo": [("demo",)],
 }
-OTHERWISE = {"tree": {"markdown", "file", "bytes"}}
+OTHERWISE = {"gc": {"blobs", "recent", "named", "bytes", "unused"}, "tree": {"markdown", "file", "bytes"}}
 """Keys that a command prints in place of others, where an option asks for that."""
 
 INNER = {

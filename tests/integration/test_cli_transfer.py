@@ -40,6 +40,7 @@ def test_what_stands_in_the_way_is_said_in_a_line(playhead: Program):
     refused = playhead.run("import", "--from", "exported")
     assert refused.code == 1
     assert "A tape 'other' stands there and is not the same" in refused.error
+    assert "take it in with `playhead import --from exported`" in playhead.run("import", "exported").error
     assert "is taken" in playhead.run("export", "--to", "exported").error
     assert "There is no store" in playhead.run("export", "--from", "none.db", "--to", "x").error
     assert "Tape 'none' was not found" in playhead.run("export", "--to", "x", "--tape", "none").error

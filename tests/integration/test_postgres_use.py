@@ -6,10 +6,12 @@ import subprocess
 import sys
 
 import anyio
+import psycopg
 import pytest
 
 import playhead as ph
 from playhead.testing import ScriptedModel, call
+from tests.postgres import with_words
 
 BUDGET = ph.Budget(max_tokens=4_000, reserve_for_response=500)
 
@@ -58,7 +60,7 @@ def test_memory_folds_and_is_there_again(postgres_url: str):
 
 
 def test_the_blocking_twins_work_over_a_server(postgres_url: str):
-    url = f"{postgres_url}&durability=process&timeout=10"
+    url = with_words(postgres_url, durability="process", timeout=10)
     with ph.sync.open_tape(url, "t") as tape:
         tape.append(ph.user("My VPN drops every hour."))
         with tape.fork() as trial:
@@ -69,7 +71,7 @@ def test_the_blocking_twins_work_over_a_server(postgres_url: str):
 
 def test_a_url_says_all_that_the_constructor_takes(postgres_url: str):
     async def scenario() -> None:
-        url = f"{postgres_url}&schema=elsewhere&tenant=one&durability=process&timeout=7&connections=2&application_name=seen"
+        url = with_words(postgres_url, schema="elsewhere", tenant="one", durability="process", timeout=7, connections=2, application_name="seen")
         async with ph.open_store(url.replace("postgresql:", "postgres:")) as store:
             await store.append("t", ph.TapeEntry.event("x"))
             assert (await store.head("t")).id == 1
@@ -78,9 +80,9 @@ def test_a_url_says_all_that_the_constructor_takes(postgres_url: str):
         async with ph.open_store(f"{url}&mode=ro") as store:
             with pytest.raises(ph.ReadOnly):
                 await store.append("t", ph.TapeEntry.event("x"))
-        for wrong in ("durability=memory", "timeout=soon", "connections=none", "mode=rx", "no_such_word=1"):
+        for word, wrong in {"durability": "memory", "timeout": "soon", "connections": "none", "mode": "rx", "no_such_word": "1"}.items():
             with pytest.raises(ph.InvalidInput):
-                ph.open_store(f"{postgres_url}&{wrong}")
+                ph.open_store(with_words(postgres_url, **{word: wrong}))
 
     anyio.run(scenario)
 
@@ -89,3 +91,19 @@ def test_without_psycopg_a_store_in_postgres_names_the_extra():
     script = "import sys; sys.modules['psycopg'] = None\nimport playhead as ph\ntry:\n    ph.open_store('postgresql://localhost/x')\nexcept ph.MissingExtra as error:\n    print(error)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "playhead[postgres]" in done.stdout
+
+
+def test_the_entries_of_a_tape_that_was_reset_are_removed_in_time_and_those_a_branch_reads_stay(postgres_url: str):
+    async def scenario() -> None:
+        async with ph.PostgresTapeStore(postgres_url) as store:
+            for tape in ("kept", "gone"):
+                await store.append_many(tape, [ph.TapeEntry.event("noted", {"n": number}) for number in range(2_500)])
+            branch = await ph.Tape(store, "kept").fork()
+            for tape in ("kept", "gone"):
+                await store.reset(tape)
+            with psycopg.connect(postgres_url, autocommit=True) as connection, anyio.fail_after(60):
+                while connection.execute("SELECT count(*) FROM playhead.entries").fetchone() != (2_500,):
+                    await store.head("gone")
+            assert len(await store.fetch_all(branch.query())) == 2_500
+
+    anyio.run(scenario)

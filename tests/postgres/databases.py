@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import anyio
 import psycopg
@@ -94,7 +95,8 @@ class Databases:
     def _with_tables(self) -> str:
         if self._template is None:
             name = self._create()
-            anyio.run(_make_tables, self.url(name))
+            with ThreadPoolExecutor(1) as beside:  # here a loop may run already
+                beside.submit(anyio.run, _make_tables, self.url(name)).result()
             self._template = name
         return self._template
 
@@ -120,6 +122,11 @@ async def _make_tables(url: str) -> None:
 
     async with PostgresTapeStore(url) as store:
         await store.list_tapes()
+
+
+def with_words(url: str, **words: object) -> str:
+    """Return a URL with more words behind its `?`."""
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(words)}"
 
 
 @cache

@@ -1,8 +1,9 @@
 """Ends a server and removes its folder once nobody holds its `users` file any more, however its users ended.
 
-Usage: reaper.py FOLDER PG_CTL UID GID [FILE]...; FILEs are removed, too. Returns at once and goes on in the background.
+Usage: reaper.py FOLDER PG_CTL UID GID [FILE]...; FILEs that name it are removed, too; several may wait for the same folder. Returns at once and goes on in the background.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -22,8 +23,9 @@ def reap(folder: str, pg_ctl: str, uid: str, gid: str, *files: str) -> None:
         subprocess.run(stop, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder, check=False, **who)
         shutil.rmtree(folder, ignore_errors=True)
         for file in files:
-            if os.path.exists(file):
-                os.remove(file)
+            with contextlib.suppress(OSError), open(file) as pointer:
+                if folder in pointer.read():
+                    os.remove(file)
 
 
 reap(*sys.argv[1:])

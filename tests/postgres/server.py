@@ -109,6 +109,8 @@ def joined(run: str | None) -> tuple[Server, IO[bytes]]:
             server = Server(**json.loads(text))
             with suppress(OSError):
                 users = _users(Path(server.folder))
+                # Whoever started it may have been killed, and what would have ended it with them.
+                _reap(Path(server.folder), pointer)
                 return server, users
         server, users = _started(fsync=False, also=[pointer])
         known.seek(0)
@@ -122,11 +124,7 @@ def _started(*, fsync: bool, settings: Mapping[str, object] = MappingProxyType({
     folder = Path(tempfile.mkdtemp(prefix="ph-pg-"))
     (folder / "users").touch()
     users = _users(folder)
-    user = programs.account()
-    who = (user.pw_uid, user.pw_gid) if user else (os.getuid(), os.getgid())
-    subprocess.run(
-        [sys.executable, Path(__file__).with_name("reaper.py"), folder, programs.folder() / "pg_ctl", *map(str, who), *also], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
+    who = _reap(folder, *also)
     password = secrets.token_hex(16)
     (folder / "password").write_text(password)
     for place in (folder, folder / "password"):
@@ -135,6 +133,15 @@ def _started(*, fsync: bool, settings: Mapping[str, object] = MappingProxyType({
     programs.called("initdb", "-D", folder / "data", "-U", USER, "-E", "UTF8", "--no-locale", "--no-sync", *rights, cwd=folder)
     chosen = SETTINGS | {"unix_socket_directories": f"'{folder}'"} | ({} if fsync else NOT_SAFE) | dict(settings)
     return _listening(folder, password, chosen), users
+
+
+def _reap(folder: Path, *also: Path) -> tuple[int, int]:
+    """Have a server's folder removed when its last user is gone; return the user and group that it runs under."""
+    user = programs.account()
+    who = (user.pw_uid, user.pw_gid) if user else (os.getuid(), os.getgid())
+    reaper = [sys.executable, *map(str, (Path(__file__).with_name("reaper.py"), folder, programs.folder() / "pg_ctl", *who, *also))]
+    subprocess.run(reaper, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    return who
 
 
 def _listening(folder: Path, password: str, settings: Mapping[str, object]) -> Server:

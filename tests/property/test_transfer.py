@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import playhead as ph
 from playhead.store.retention import archiving
 from playhead.testing.families import everything
-from tests.unit.store.moving import STORES, exported, grow, opened
+from tests.unit.store.moving import exported, grow, here, opened
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
 
@@ -26,10 +26,10 @@ def test_any_family_is_copied_through_every_store_without_a_change(seed: int, st
         one = source = ph.InMemoryTapeStore()
         await grow(one, "t", Random(seed), steps=steps)
         wanted = await exported(one, place / "wanted")
-        for kind in (*STORES, "memory"):
-            async with opened(kind, place / f"{kind} copied") as other:
+        for number, kind in enumerate((*here(), "memory")):
+            async with opened(kind, place / f"copied {number}") as other:
                 await ph.copy_store(source, other)
-                assert await exported(other, place / f"{kind} {id(other)}") == wanted
+                assert await exported(other, place / f"exported {number}") == wanted
                 assert await everything(other, "t") == await everything(one, "t")
                 for main in ("t", *(record.name for record in await other.branches("t"))):
                     await archiving(other).archive(main, upto=Random(seed).randint(0, 9))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 from playhead.entry.entry import EVENT, TapeEntry, event_name
 from playhead.entry.frozen import FrozenDict
 from playhead.fold.ledger.entries import NODE
+from playhead.model.prices import listed_price
 from playhead.model.protocol import Usage
 from playhead.store.family import kin_of, sidecar_name
 from playhead.tape.tape import Tape
@@ -104,22 +104,6 @@ def usage_from(told: Any) -> Usage | None:
         reasoning=_number(told, "reasoning_tokens", "reasoning_output_tokens", "thoughts") or _number(thought, "reasoning_tokens", "reasoning"),
     )
     return usage if usage.total else None
-
-
-def listed_price(model: str, usage: Usage) -> float | None:
-    """Return what a call costs in US dollars by the list of `genai-prices`; None without that package, or where it does not list the model."""
-    try:
-        prices = import_module("genai_prices")
-    except ImportError:
-        return None
-    provider, _, name = model.rpartition(":")
-    tokens = prices.Usage(input_tokens=usage.input, output_tokens=usage.output, cache_read_tokens=usage.cache_read, cache_write_tokens=usage.cache_write)
-    for known in dict.fromkeys((provider.partition(":")[0].removesuffix("-responses") or None, None)):
-        try:
-            return float(prices.calc_price(tokens, name, provider_id=known).total_price)
-        except (LookupError, ValueError):
-            continue
-    return None
 
 
 async def _calls(tape: Tape) -> AsyncIterator[_Call]:

@@ -14,8 +14,8 @@ from playhead.cli.hints import command
 from playhead.cli.output import Output, counted, listed
 from playhead.cli.plain import one_line
 from playhead.cli.store_choice import written_store
-from playhead.cli.transferring import import_tapes
-from playhead.errors import FileMissing, StoreError, UnreadableFile
+from playhead.cli.transferring import import_tapes, is_export
+from playhead.errors import FileMissing, InvalidInput, StoreError, UnreadableFile
 from playhead.importers.detect import checked_format
 from playhead.importers.driver import import_file
 from playhead.importers.folder import files_below, places_of
@@ -89,6 +89,8 @@ async def import_files(args: Namespace, out: Output) -> int:
 def _wanted(args: Namespace) -> Iterator[Wanted]:
     """Yield the files in order: those named, those in the folders named, and those in the places of tools."""
     for file in args.files:
+        if is_export(file):
+            raise InvalidInput(f"'{file}' is an export of whole tapes, not a folder of conversations; take it in with `playhead import --from {file}`.")
         if Path(file).is_dir():
             yield from _in_folder(Path(file), tape_name(Path(file).resolve().name or "/" if args.tape is None else args.tape))
         else:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from playhead.agent.spending import ModelUsage, TapeUsage
 from playhead.cli.output import counted
 from playhead.cli.plain import short_name
+from playhead.model.prices import money
 from playhead.model.protocol import Usage
 
 
@@ -32,7 +33,7 @@ def spent_json(spent: TapeUsage) -> dict[str, object]:
 
 def _line(calls: int, usage: Usage, cost: float | None) -> str:
     cached = f" ({usage.cache_read / usage.input:.0%} cached)" if usage.input and usage.cache_read else ""
-    price = "" if cost is None else f", ${cost:,.4f}" if cost < 1 else f", ${cost:,.2f}"
+    price = "" if cost is None else f", {money(cost)}"
     return f"{counted(calls, 'call')}, {usage.input:,} tokens read{cached}, {usage.output:,} written{price}"
 
 

@@ -18,6 +18,7 @@ from playhead.cli.plain import one_line
 from playhead.cli.store_choice import chosen_store, is_absent, shown_url, written_store
 from playhead.errors import StoreUnavailable
 from playhead.store.protocol import WholeStore
+from playhead.store.transfer.manifest import FILE, OPENING
 from playhead.store.transfer.moving import copy_store, export_store, import_store
 from playhead.store.transfer.report import TransferProgress, TransferReport
 
@@ -48,6 +49,15 @@ async def import_tapes(args: Namespace, out: Output) -> int:
                 report = await import_store(source, store, tapes=args.tapes, progress=told)
     _tell(report, args, out, done="imported", place=shown_url(_of(args, args.target)))
     return 0
+
+
+def is_export(place: str) -> bool:
+    """Return whether a directory is an export of whole tapes."""
+    try:
+        with Path(place, FILE).open("rb") as manifest:
+            return manifest.read(len(OPENING)) == OPENING
+    except (OSError, ValueError):
+        return False
 
 
 async def copy_tapes(args: Namespace, out: Output) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput
+from playhead.errors import Conflict, InvalidInput
 from playhead.store.family import Kin, kin_of
 from playhead.store.protocol import Head
 
@@ -101,6 +102,27 @@ def check_cuts(change: Fork, names: Iterable[str]) -> None:
     unknown = sorted({*(change.cuts or ())} - {*names})
     if unknown:
         raise InvalidInput(f"'{change.parent}' has no sidecar '{unknown[0]}' that shows anything, so it cannot be cut.")
+
+
+def collectable(branches: Sequence[tuple[str, str, str | None, int | None]], *, tape: str, before: int) -> list[str]:
+    """Return the branches of a family (or only the one that `tape` names) that were closed before an instant and that none was forked from.
+
+    `branches` are name, parent, state and when it was closed, the newest first. What a squashed one holds stands nowhere else, so it stays.
+    """
+    asked, children = kin_of(tape), Counter(parent for _, parent, _, _ in branches)
+    gone = []
+    for name, parent, state, closed_at in branches:
+        is_asked = asked.branch is None or name == asked.main
+        if is_asked and state in (MERGED, DISCARDED) and closed_at is not None and closed_at < before and not children[name]:
+            children[parent] -= 1
+            gone.append(name)
+    return gone
+
+
+def expect(expected: Head | None, found: Head) -> None:
+    """Raise Conflict where a tape does not end at the head that was expected."""
+    if expected is not None and expected != found:
+        raise Conflict(expected=expected, found=found)
 
 
 def family_of(changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> str | None:

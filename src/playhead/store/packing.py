@@ -50,10 +50,15 @@ def fitting(sizes: Iterable[int]) -> int:
     """Return how many of the first entries, given their sizes, go into one segment: one at least."""
     count = total = 0
     for size in sizes:
-        if count and (count >= MOST or total + size > MOST_BYTES):
+        if not fits(size, count=count, total=total):
             break
         count, total = count + 1, total + size
     return count
+
+
+def fits(size: int, *, count: int, total: int) -> bool:
+    """Return whether one more entry goes into a segment that has so many already, of so many bytes."""
+    return not count or (count < MOST and total + size <= MOST_BYTES)
 
 
 def damaged(what: str, why: str) -> StoreDamaged:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from playhead.errors import StoreError
+
+
+class Moved(NamedTuple):
+    """What a step of archiving did: up to which id a tape is archived now, how many entries were moved, and the bytes before and after."""
+
+    upto: int = 0
+    entries: int = 0
+    before: int = 0
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,3 +54,13 @@ def archiving(store: object) -> ArchivingStore:
     if isinstance(store, ArchivingStore):
         return store
     raise StoreError(f"{type(store).__name__} does not archive; give it the methods archive and compact, or copy its tapes to a store that has them with copy_store().")
+
+
+async def archived_in_steps(tape: str, step: Callable[[], Awaitable[Moved]]) -> ArchiveReport:
+    """Archive a tape a step at a time, until one moves nothing, and return what all of them moved."""
+    report = ArchiveReport(tape=tape)
+    while True:
+        moved = await step()
+        report = replace(report, upto=moved.upto, entries=report.entries + moved.entries, before=report.before + moved.before, after=report.after + moved.after)
+        if not moved.entries:
+            return report

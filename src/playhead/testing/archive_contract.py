@@ -62,6 +62,7 @@ async def _read(store: WholeStore, tape: str) -> list[object]:
     ]
     found: list[object] = [list(await store.fetch_all(one)) for one in asked]
     found += [await store.count(one) for one in asked]
+    found += [[(hit.entry, hit.score) for hit in await store.search(one, text)] for one, text in ((query, "number 42"), (query.limit(7), "same words"), (query.kinds("odd").after(40), "number"))]
     uids = [entry.uid for entry in await whole(store, tape)][::25]
     return [*found, dict(await store.find(tape, keys=["key 13", "key 103", "none"], uids=uids))]
 

@@ -65,6 +65,7 @@ class LargeContract(StoreStage):
             equal([entry.id for entry in await store.fetch_all(query.after_anchor("many"))], [4, 5, 6, 7])
             equal({uid: entry.id for uid, entry in (await store.find("t", uids=["uid 1", "uid 3"])).items()}, {"uid 1": 2, "uid 3": 4})
             equal([await store.count(query), await store.count(query.query("alone"))], [7, 1])
+            equal([hit.entry.id for hit in await store.search(query, "needle")], [6])
 
         self.play(tmp_path, scenario)
 

@@ -120,6 +120,7 @@ class SidecarContract(StoreStage):
             for at, count in ((0, 1), (1, 3), (2, 5), (3, 6)):
                 inner = sidecar_name(await forked(store, branch, str(at), at=at), "s")
                 equal([await texts(store, inner), await written(store, inner, "own")], [rows[:count], [count + 1]], f"at {at}")
+                equal((await store.marks(inner))[-1], Head(0, at), f"the mark of what is written behind a fork at {at}")
             await store.reset("t", entries=[note("a"), note("b")])
             await written(store, SIDE, "behind the reset")
             for at, count in ((0, 7), (1, 7), (2, 8)):

@@ -6,8 +6,9 @@ import anyio
 import pytest
 
 from playhead.agent.agent import Agent
-from playhead.agent.spending import listed_price, usage_from, usage_of
+from playhead.agent.spending import usage_from, usage_of
 from playhead.entry.message import assistant
+from playhead.model.prices import listed_price
 from playhead.model.protocol import Usage
 from playhead.model.scripted import ScriptedModel
 from playhead.prompt.manager.manager import ContextManager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -14,13 +17,29 @@ from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Fo
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.retention import archiving
+from tests.postgres.databases import databases, known
 
 STORES: dict[str, Callable[[Path], WholeStore]] = {
     "memory": lambda _: ph.InMemoryTapeStore(),
     "file": lambda place: ph.FileTapeStore(place / "tapes", durability="process"),
     "SQLite": lambda place: ph.SQLiteTapeStore(place / "tapes.db", durability="process"),
+    "PostgreSQL": lambda place: ph.PostgresTapeStore(database(), tenant=hashlib.sha256(bytes(place)).hexdigest()[:32], durability="process"),
 }
 """The stores that tapes are moved between, each with each; one more is one more line."""
+
+
+@cache
+def database() -> str:
+    """Return the URL of a database for the stores of all tests of this process, each a tenant of its own; skip the test where there is no server."""
+    open_until_the_end = ExitStack()
+    url = open_until_the_end.enter_context(databases().database(fresh=True))
+    atexit.register(open_until_the_end.close)  # behind what closes the databases, so it is called before that
+    return url
+
+
+def here() -> list[str]:
+    """Return the names of the stores that can be opened here: all, or all but PostgreSQL where there is no server."""
+    return [kind for kind in STORES if kind != "PostgreSQL" or known()]
 
 
 def opened(kind: str, place: Path) -> WholeStore:

@@ -188,7 +188,7 @@ def test_the_chunks_of_a_file_are_what_stood_in_its_front_and_go_when_nothing_sh
             await store.archive("t", upto=500)
             first, second, rest = file.read_bytes().split(b"\n", 2)
             assert b'"kind":"archived"' in first
-            assert first == second
+            assert b'"kind":"archived"' in second
             assert b"".join(gzip.decompress(chunk.read_bytes()) for chunk in sorted(segments.rglob("*.gz"))) + rest == whole
 
             tape = ph.Tape(store, "t")
@@ -332,7 +332,6 @@ def test_a_file_whose_first_lines_are_both_damaged_keeps_what_stands_behind_them
             await store.archive("t", upto=60)
         file = tmp_path / "tapes" / "t.jsonl"
         first, second, rest = file.read_bytes().split(b"\n", 2)
-        assert first == second
         file.write_bytes(b"\n".join((first[:-3] + b'x"}', second[:-3] + b'x"}', rest)))
         assert not ph.verify(tmp_path / "tapes").is_sound
         async with opened("file", tmp_path) as store:

@@ -38,6 +38,14 @@ def test_options_stand_behind_a_question_mark():
     assert open_store("file:x?durability=process").durability == "process"
 
 
+@pytest.mark.parametrize("place", ["sqlite:///x.db", "file:x"])
+def test_a_url_says_how_a_store_is_searched(place):
+    assert open_store(place)._place.search == "index"
+    assert open_store(f"{place}?search=scan")._place.search == "scan"
+    with pytest.raises(InvalidInput, match="'index' or by 'scan'"):
+        open_store(f"{place}?search=fts")
+
+
 @pytest.mark.parametrize(
     ("url", "path"),
     [

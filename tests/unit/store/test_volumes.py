@@ -111,6 +111,8 @@ def read_through(volume: Volume) -> None:
     for term in volume.terms():
         volume.whole(term)
     list(volume.documents(range(volume.first, volume.last + 1)))
+    for initial in {term.text[0] for term in volume.terms()}:
+        list(volume.vocabulary(initial, 1, 99))
 
 
 @pytest.mark.parametrize("left", [0, 1, 15, 16, 200])

@@ -12,7 +12,6 @@ import anyio
 from playhead.agent.events import RunEvent
 from playhead.cli.chat.approvals import Approvals
 from playhead.cli.chat.pieces import Asked, Piece, Remark, Said
-from playhead.cli.chat.pricing import price
 from playhead.cli.chat.screens import Screen
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.slashes import MARK, Slash, meant
@@ -20,6 +19,7 @@ from playhead.cli.chat.talk import Ended, Talk, size_of
 from playhead.cli.failures import as_error, spoken
 from playhead.entry.message import ToolCall
 from playhead.errors import BadReply, ModelUnavailable, PlayheadError
+from playhead.model.prices import listed_price
 from playhead.prompt.prompt import Prompt
 
 NOT_BEGUN = "Stopped before the model was asked."
@@ -119,7 +119,7 @@ class Conversation:
             self._wanted = anyio.Event()
             self._set(self.session.begun())
             ended = await self.talk.turn(self._told)
-            cost = await anyio.to_thread.run_sync(partial(price, self.session.turn, spec=self.session.model))
+            cost = await anyio.to_thread.run_sync(partial(listed_price, self.session.model, self.session.turn))
             session, pieces = self.session.ended(is_interrupted=ended.is_interrupted, error=None if ended.error is None else self._why(ended.error), cost=cost)
             self._show(pieces)
             self._set(session)

@@ -156,7 +156,7 @@ class Keyboard:
         words = ["chat"]
         if self._talk.name != folder_tape():
             words += ["--tape", self._talk.name]
-        if self._args.model:
+        if self._args.model == self._talk.answerer.spec:  # one that was switched to is remembered by the tape
             words += ["--model", self._args.model]
         if self._args.store:
             words += ["--store", masked(self._args.store)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
 from playhead.entry.message import ToolCall, ToolResult
 from playhead.model.protocol import Usage
@@ -58,7 +57,7 @@ class Spent:
     """What a turn cost, in tokens, and in dollars where that is known."""
 
     usage: Usage
-    cost: Decimal | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -138,11 +139,11 @@ async def _stdin_lines() -> AsyncIterator[AsyncIterator[str]]:
     if sys.stdin is None:
         raise InvalidInput("Standard input is closed; there is nothing to read.")
     send, lines = anyio.create_memory_object_stream[str](0)
-    binary = sys.stdin.buffer
+    descriptor = sys.stdin.fileno()
 
     def read(portal: BlockingPortal) -> None:
         with suppress(RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody listens any more
-            for line in binary:
+            for line in _lines_of(descriptor):
                 portal.call(send.send, line.decode(errors="replace").rstrip("\r\n"))
             portal.call(send.aclose)
 
@@ -153,3 +154,13 @@ async def _stdin_lines() -> AsyncIterator[AsyncIterator[str]]:
         finally:
             lines.close()
             await portal.stop(cancel_remaining=True)
+
+
+def _lines_of(descriptor: int) -> Iterator[bytes]:
+    """Yield the lines of a file as they come; not through a buffer, whose lock a thread that waits would hold at the program's end."""
+    rest = b""
+    while piece := os.read(descriptor, 1 << 16):
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from decimal import Decimal
 from io import StringIO
 
 from rich.console import Console, ConsoleRenderable, Group
@@ -12,12 +11,12 @@ from rich.text import Text
 
 from playhead.cli.chat.markdown import Answer
 from playhead.cli.chat.pieces import Answered, Asked, Called, Piece, Remark, Said, Spent, Thoughts, Words
-from playhead.cli.chat.pricing import told as told_price
 from playhead.cli.layout import cut, wrapped
 from playhead.cli.plain import plain
 from playhead.cli.transcript import shortened
 from playhead.cli.words import as_json, part_words
 from playhead.entry.message import ToolCall, ToolResult
+from playhead.model.prices import money
 from playhead.model.protocol import Usage
 
 INDENT = 2
@@ -114,10 +113,10 @@ def seconds(elapsed_ms: int) -> str:
     return f"({elapsed_ms / 1000:.1f} s)"
 
 
-def spent_line(usage: Usage, cost: Decimal | None = None) -> str:
+def spent_line(usage: Usage, cost: float | None = None) -> str:
     """Return what a turn cost: what was read, how much of it came from the provider's cache, what was written, and how much money that is."""
     cached = f" ({usage.cache_read / usage.input:.0%} cached)" if usage.input and usage.cache_read else ""
-    return f"{usage.input:,} tokens read{cached}, {usage.output:,} written{'' if cost is None else f', {told_price(cost)}'}"
+    return f"{usage.input:,} tokens read{cached}, {usage.output:,} written{'' if cost is None else f', {money(cost)}'}"
 
 
 def plain_lines(piece: Piece) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 
 from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, RunEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
 from playhead.cli.bar import Share
@@ -54,7 +53,7 @@ class Session:
     question: ToolCall | None = None
     last: Usage | None = None
     turn: Usage = field(default_factory=Usage)
-    paid: Decimal | None = None
+    paid: float | None = None
     size: Size = field(default_factory=Size)
 
     # -- the course of a turn
@@ -84,7 +83,7 @@ class Session:
                 return flushed, (*pieces, Remark(text="The request was too long for the model."))
         return self, ()
 
-    def ended(self, *, is_interrupted: bool, error: str | None, cost: Decimal | None = None) -> tuple[Session, tuple[Piece, ...]]:
+    def ended(self, *, is_interrupted: bool, error: str | None, cost: float | None = None) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once a turn has ended, and why it did where it was not by itself."""
         flushed, pieces = self.flushed()
         spent = (Spent(usage=self.turn, cost=cost),) if self.turn.total else ()

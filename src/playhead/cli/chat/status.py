@@ -6,9 +6,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from playhead.cli.bar import bar
-from playhead.cli.chat.pricing import told as told_price
 from playhead.cli.chat.session import Session, Size
 from playhead.cli.layout import cut
+from playhead.model.prices import money
 from playhead.model.protocol import Usage
 
 BARS = (20, 10)
@@ -22,7 +22,7 @@ BETWEEN = " · "
 
 def status(session: Session, *, width: int) -> Text:
     """Return the line, at most `width` columns wide: where it is too narrow, names are cut first, then the bar gets shorter, then it and the names are left out."""
-    facts = [_used(session.size), *_cached(session.last), *([] if session.paid is None else [told_price(session.paid)])]
+    facts = [_used(session.size), *_cached(session.last), *([] if session.paid is None else [money(session.paid)])]
     while len(BETWEEN.join(facts)) >= width and len(facts) > 1:
         facts.pop()
     told, room = BETWEEN.join(facts), session.size.room

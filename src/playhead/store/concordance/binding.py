@@ -22,6 +22,7 @@ Binding = Generator[None, None, bytes]
 _PER_PAGE = 64
 _FEW = 8
 _PER_STEP = 512
+_MANY = 64
 
 
 def bound(words: Words) -> Binding:
@@ -81,10 +82,12 @@ class _Binder:
         self._written = bytearray()
         self._terms: list[Term] = []
         self._pages: list[tuple[str, int, int]] = []
+        self._texts: list[str] = []
 
     def put(self, term: str, run: Run) -> None:
         """Write the next term."""
         count = len(run.ids)
+        self._texts.append(term)
         if count <= _FEW:
             self._terms.append(Term(term, count, inlined(run, first=self._first)))
         else:
@@ -97,6 +100,7 @@ class _Binder:
         """Write what is known of the entries, and what stands where; return all of it."""
         if self._terms:
             self._end_page()
+        initials = [self._put(letter, "\n".join(texts).encode()) for letter, group in groupby(self._texts, key=_initial) if len(texts := list(group)) >= _MANY]
         place, lengths, kinds = len(self._written), [0], dict[str, int]()
         last = self._first - 1
         while chunk := list(islice(documents, CHUNK)):
@@ -105,15 +109,19 @@ class _Binder:
             last = chunk[-1].id
             yield
         names = [kind.encode("utf-8", "surrogatepass") for kind in kinds]
-        said = _encode(Contents(rules=RULES, first=self._first, last=last, kinds=names, pages=self._pages, lengths=lengths, documents=place))
+        said = _encode(Contents(rules=RULES, first=self._first, last=last, kinds=names, pages=self._pages, initials=initials, lengths=lengths, documents=place))
         self._written += said + TRAILER.pack(MAGIC, len(said), crc32(said))
         return bytes(self._written)
 
     def _end_page(self) -> None:
-        page = summed(_encode(self._terms))
-        self._pages.append((self._terms[0].text, len(self._written), len(page)))
-        self._written += page
+        self._pages.append(self._put(self._terms[0].text, _encode(self._terms)))
         self._terms = []
+
+    def _put(self, name: str, said: bytes) -> tuple[str, int, int]:
+        """Write something that is found by a name, and return where it stands."""
+        raw = summed(said)
+        self._written += raw
+        return name, len(self._written) - len(raw), len(raw)
 
 
 def _chunk(documents: Sequence[Document], kinds: dict[str, int]) -> bytes:
@@ -125,6 +133,10 @@ def _chunk(documents: Sequence[Document], kinds: dict[str, int]) -> bytes:
 def _numbered(number: int, volume: Volume) -> Iterator[tuple[str, int, Term]]:
     """Yield the terms of a volume so that those of several are merged in order, equal ones by the number of their volume."""
     return ((term.text, number, term) for term in volume.terms())
+
+
+def _initial(text: str) -> str:
+    return text[0]
 
 
 def _text(numbered: tuple[str, int, Term]) -> str:

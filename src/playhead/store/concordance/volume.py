@@ -65,13 +65,18 @@ class Term(NamedTuple):
 
 
 class Contents(msgspec.Struct, frozen=True, array_like=True):
-    """What stands where: which ids, by which rules their terms were told; each page of terms with its first one, its place and size; how much stands before each chunk."""
+    """What stands where.
+
+    Which ids, and by which rules their terms were told; each page of terms with its first one, its place and size; the same of the bare
+    terms that begin with a letter, where these are many; how many words stand before each chunk, and where the first one is.
+    """
 
     rules: str
     first: int
     last: int
     kinds: list[bytes]
     pages: list[tuple[str, int, int]]
+    initials: list[tuple[str, int, int]]
     lengths: list[int]
     documents: int
 
@@ -128,6 +133,10 @@ class Volume:
 
     def vocabulary(self, initial: str, shortest: int, longest: int) -> Iterator[str]:
         """Yield the terms that begin with a letter and have so many letters."""
+        for letter, start, size in self._contents.initials:
+            if letter == initial:
+                yield from [text for text in checked(self._source.read(start, start + size)).decode().split("\n") if shortest <= len(text) <= longest]
+                return
         first, stop = bisect_right(self._openings, initial) - 1, bisect_left(self._openings, initial + _LAST_CHARACTER)
         for page in range(max(0, first), stop):
             yield from [text for text, _, _ in self._page(page) if text.startswith(initial) and shortest <= len(text) <= longest]

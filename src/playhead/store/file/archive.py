@@ -19,8 +19,9 @@ from playhead.store.file.disk import Disk
 from playhead.store.file.members import HIDDEN
 from playhead.store.file.names import SUFFIX
 from playhead.store.file.record.lines import BadLine, Body, dump, load
+from playhead.store.file.record.sectors import SECTOR
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """How many bytes of a file are compressed together; the last chunk may have fewer."""
 
 SEGMENTS = "segments"
@@ -29,7 +30,10 @@ SEGMENTS = "segments"
 KIND = "archived"
 _MARK = b'{"id":0,"kind":"archived",'
 _LONGEST = 1 << 10
-_KEPT = 8
+_ROOM = 100
+"""A number with as many digits as the length of these lines has."""
+
+_KEPT = 32
 _GZIP = 31
 _LEVEL = 9
 
@@ -48,9 +52,15 @@ class Cut:
         return self.stop - self.front
 
     def dump(self) -> bytes:
-        """Return the lines."""
-        said = codec.encode({"segments": self.segments, "stop": self.stop})
-        return dump(Body(kind=KIND, payload=said, meta=b"{}", date="1970-01-01T00:00:00.000000+00:00"), id=0, marks=b"") * 2
+        """Return the lines; filled up, so that the sectors of what follows begin where they would in the whole file: a torn end is told by them."""
+        least = len(self._line(0, front=_ROOM)) + len(self._line(0, front=_ROOM))
+        front = least + (self.stop - least) % SECTOR
+        return self._line(0, front=front) + self._line(front - least, front=front)
+
+    def _line(self, fill: int, *, front: int) -> bytes:
+        said = codec.encode({"segments": self.segments, "stop": self.stop, "front": front})
+        meta = codec.encode({"fill": " " * fill})
+        return dump(Body(kind=KIND, payload=said, meta=meta, date="1970-01-01T00:00:00.000000+00:00"), id=0, marks=b"")
 
 
 def chunk_name(number: int) -> str:
@@ -80,7 +90,7 @@ def cut_in(front: bytes) -> Cut | None:
             found = load(line)
             said = codec.decode(bytes(found.payload))
             if found.kind == KIND and not found.id:
-                return Cut(segments=str(said["segments"]), stop=int(said["stop"]), front=2 * (len(line) + 1))
+                return Cut(segments=str(said["segments"]), stop=int(said["stop"]), front=int(said["front"]))
         except (BadLine, ValueError, KeyError, TypeError):
             continue
     return None

@@ -5,20 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry
 from playhead.store.packing import Said, damaged, fitting, packed, unpacked
-
-
-class Moved(NamedTuple):
-    """What an archiving did: up to which id a strip is archived now, how many entries were moved, and the bytes before and after."""
-
-    upto: int = 0
-    entries: int = 0
-    before: int = 0
-    after: int = 0
+from playhead.store.retention import Moved
 
 
 class Archive:

@@ -11,7 +11,7 @@ from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, parse_date
 from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTaken, TapeNotFound
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset, check_cuts, cut_point, fork_names, fork_point
-from playhead.store.family import Kin, kin_of, renaming, sidecar_name
+from playhead.store.family import SIDECAR, Kin, kin_of, renaming, sidecar_name
 from playhead.store.memory.roll import Roll
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
@@ -61,7 +61,7 @@ class Shelf:
 
     def sidecars(self, tape: str) -> list[str]:
         """Return the names of the sidecars of a tape or branch that show something, sorted."""
-        kins = map(kin_of, self._families.get(kin_of(tape).root, {}))
+        kins = (kin_of(name) for name in self._families.get(kin_of(tape).root, {}) if name.startswith(tape + SIDECAR))
         return sorted(kin.sidecar for kin in kins if kin.sidecar is not None and kin.main == tape and self._rolls[kin.name].head.id)
 
     @contextmanager

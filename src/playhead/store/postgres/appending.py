@@ -20,6 +20,7 @@ from playhead.store.postgres.notices import Notifier
 from playhead.store.postgres.reading import located
 from playhead.store.postgres.session import Link, Session
 from playhead.store.postgres.tapes import shown_date
+from playhead.store.protocol import Head
 from playhead.store.row import written
 from playhead.store.statements import statements
 from playhead.store.work import Work, Writing, prepared
@@ -116,7 +117,7 @@ class Appender:
         work: Work = job.work
         step = work.steps[0]
         job.result = Doubt()
-        if not isinstance(step, Writing) or not step.rows:
+        if not isinstance(step, Writing) or not step.rows or not _is_sayable(step.expected_head):
             return None
         address = located(session, self._book, step.tape, tenant=self._link.server.tenant)
         if address is None:
@@ -140,7 +141,8 @@ class Appender:
             "name": address.name_key,
             "turn": address.turn,
             "fence": _NO_FENCE if step.fence is None else step.fence,
-            "generation": -1 if expected is None else expected.generation,
+            "anywhere": expected is None,
+            "generation": 0 if expected is None else expected.generation,
             "head": 0 if expected is None else expected.id,
         }
         if address.main_key != NONE:
@@ -166,6 +168,11 @@ class Appender:
         sending.job.result = (tuple(written(entry, row, id) for id, (entry, row) in enumerate(zip(step.entries, step.rows, strict=True), first)),)
         self._book.seen[step.tape] = last
         self._notifier.note((step.tape,))
+
+
+def _is_sayable(expected: Head | None) -> bool:
+    """Return whether a statement can be told a head; to it, a generation below 0 means none."""
+    return expected is None or expected.generation >= 0
 
 
 def _is_prepared(job: Job) -> bool:

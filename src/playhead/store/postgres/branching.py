@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, expect, fork_names, fork_point
 from playhead.store.family import kin_of
 from playhead.store.lineage import cut
-from playhead.store.postgres.family import Family, Tail, expect
+from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, name_key
-from playhead.store.protocol import Head
+from playhead.store.protocol import EMPTY, Head
 from playhead.store.row import SEQ_BITS, date_text, microseconds
 
 _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
-_REMOVED = (MERGED, DISCARDED)
 
 
 def fork(family: Family, change: Fork, *, at: datetime) -> None:
@@ -26,9 +24,11 @@ def fork(family: Family, change: Fork, *, at: datetime) -> None:
     if family.tail(change.tape) is not None:
         raise NameTaken(change.tape)
     head = Head(parent.generation if parent else 0, last)
-    beside = [(tail, tail.seq if change.at is None else _marked_up_to(family, tail, head)) for tail in family.sidecars(change.parent) if tail.seq]
+    sidecars = {str(kin_of(tail.name).sidecar): tail for tail in family.sidecars(change.parent) if tail.seq}
+    check_cuts(change, sidecars)
+    beside = [(tail, end) for name, tail in sidecars.items() if (end := _end(family, change, name, tail, head)) is not None]
     for tail, end in ((parent or family.begin(change.parent), last), *beside):
-        _branch_off(family, change, tail, end, microseconds(at))
+        _branch_off(family, change, tail, end, mark=min(tail.mark, head.generation << SEQ_BITS | head.id), at=microseconds(at))
 
 
 def close(family: Family, change: Close, *, at: datetime) -> None:
@@ -38,7 +38,7 @@ def close(family: Family, change: Close, *, at: datetime) -> None:
     if change.outcome not in _OUTCOMES:
         raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
     tail = family.writable(change.tape)
-    expect(change.expected_head, tail)
+    expect(change.expected_head, EMPTY if tail is None else tail.head)
     members = [*([tail] if tail else []), *family.sidecars(change.tape)]
     family.send("close", outcome=change.outcome, at=microseconds(at), tapes=Numbers(member.tape_no for member in members))
     for member in members:
@@ -54,15 +54,7 @@ def collect(family: Family | None, *, tape: str, before: datetime) -> list[str]:
     """
     if family is None:
         return []
-    asked = kin_of(tape)
-    found = family.rows("branches")
-    children = Counter(parent for _, parent, _, _ in found)
-    gone = []
-    for name, parent, outcome, closed_at in found:
-        is_asked = asked.branch is None or name == asked.main
-        if is_asked and outcome in _REMOVED and closed_at < microseconds(before) and not children[name]:
-            children[parent] -= 1
-            gone.append(name)
+    gone = collectable(family.rows("branches"), tape=tape, before=microseconds(before))
     if gone:
         family.load(*gone)
     for name in gone:
@@ -80,11 +72,18 @@ def remove(family: Family, tails: list[Tail]) -> None:
     family.forget(tail.name for tail in tails)
 
 
-def _branch_off(family: Family, change: Fork, tail: Tail, end: int, at: int) -> None:
+def _branch_off(family: Family, change: Fork, tail: Tail, end: int, *, mark: int, at: int) -> None:
     """Make a branch of the parent, or of a sidecar of it, that is shown up to an id."""
     name = kin_of(change.tape)._replace(sidecar=kin_of(tail.name).sidecar).name
     record = BranchRecord(name=name, parent=tail.name, base=Head(tail.generation, end), state=OPEN, owner=change.owner, created_at=date_text(at))
-    family.branch_off(record, lineage=cut(tail.shown(), end), mark=tail.mark, at=at)
+    family.branch_off(record, lineage=cut(tail.shown(), end), mark=mark, at=at)
+
+
+def _end(family: Family, change: Fork, name: str, tail: Tail, head: Head) -> int | None:
+    """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
+    if change.cuts is not None:
+        return cut_point(change, name, end=tail.seq)
+    return tail.seq if change.at is None else _marked_up_to(family, tail, head)
 
 
 def _marked_up_to(family: Family, tail: Tail, head: Head) -> int:

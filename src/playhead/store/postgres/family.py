@@ -9,12 +9,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from playhead import clock
-from playhead.errors import BranchClosed, BranchNotFound, Conflict
+from playhead.errors import BranchClosed, BranchNotFound
 from playhead.store.change import BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.postgres.keys import NONE, Texts, name_key, raw
 from playhead.store.postgres.session import Row, Session
-from playhead.store.protocol import EMPTY, Head
+from playhead.store.protocol import Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, cell, microseconds
 from playhead.store.statements import statements
 
@@ -194,15 +194,6 @@ class Family:
 def mains(names: Iterable[str]) -> list[str]:
     """Return names, those of the tapes that they are sidecars of, and those of their families."""
     return sorted({main for name in names for main in (name, kin_of(name).main, kin_of(name).root)})
-
-
-def expect(expected: Head | None, tail: Tail | None) -> None:
-    """Raise Conflict where a tape does not end at the head that was expected."""
-    if expected is None:
-        return
-    found = EMPTY if tail is None else tail.head
-    if expected != found:
-        raise Conflict(expected=expected, found=found)
 
 
 def room_for(tail: Tail, number: int) -> bool:

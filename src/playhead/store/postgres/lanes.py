@@ -18,6 +18,7 @@ from playhead.store.postgres import blobs, leases, reader, records
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.answering import Changes, Deed, Question, Registrar, answer
 from playhead.store.postgres.appending import Appender, Doubt
+from playhead.store.postgres.archived import archive, compact
 from playhead.store.postgres.branching import collect
 from playhead.store.postgres.indexing import CatchUp, Indexer, grown
 from playhead.store.postgres.locks import Locks
@@ -38,7 +39,7 @@ _HURRY = 1.0
 
 
 class Lanes:
-    """Reads over several connections, appends over one, changes families over two, and locks, makes volumes and listens over one each; each is opened when it is needed."""
+    """Reads over several connections, appends over one, changes families over two; one each holds locks, looks after the tables, makes volumes, listens. Each is opened when it is needed."""
 
     blobs, leases, reader, records = blobs, leases, reader, records
     collect, rename = staticmethod(collect), staticmethod(rename)
@@ -68,6 +69,7 @@ class Lanes:
         self._appending = Lane(append, size=1, name="playhead writer")
         self._changing = Lane(register, size=_REGISTRARS, name="playhead registrar")
         self._locking = Lane(reads, size=1, name="playhead locks")
+        self._tending = Lane(reads, size=1, name="playhead upkeep")
         self._indexing = Lane(index, size=1, name="playhead indexer")
         self._listening = Lane(listen, size=1, name="playhead listener")
         self.locks = Locks(partial(_asked, self._locking, server), space=f"{server.schema}/{server.tenant}")
@@ -108,6 +110,14 @@ class Lanes:
         root = kin_of(tape).root
         return await self._changing.run(Deed(root, do, makes, (tape,), (root,) if purges else ()))
 
+    async def archive(self, tape: str, *, upto: int) -> Any:
+        """Archive some entries of a tape in one transaction, while others append to it."""
+        return await self._changing.run(Deed(kin_of(tape).root, partial(archive, tape=tape, upto=upto), makes=False))
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the disk, however long it takes."""
+        await _asked(self._tending, self._server, lambda reading: compact(reading.session, label=self._server.label))
+
     def hear(self, tape: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` when a tape may have moved; return what ends that."""
         leave = self._listener.hear(tape, wake)
@@ -124,7 +134,7 @@ class Lanes:
         stop_and_wait(*self._all())
 
     def _all(self) -> tuple[Lane, ...]:
-        return self._appending, self._changing, self._reading, self._locking, self._indexing, self._listening
+        return self._appending, self._changing, self._reading, self._locking, self._tending, self._indexing, self._listening
 
     def _note(self, work: Work, made: Sequence[Sequence[TapeEntry]]) -> None:
         """Have volumes made of what grew, in a pause."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import TypeVar
 
 from playhead.entry.entry import TapeEntry
@@ -21,7 +22,7 @@ from playhead.store.postgres.session import Row
 from playhead.store.postgres.windows import ids_within, view_of
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import entry_of
+from playhead.store.row import LAST_SEQ, entry_of
 from playhead.store.scan import holding
 
 Answer = TypeVar("Answer")
@@ -98,7 +99,7 @@ def _at_once(reading: Reading, query: TapeQuery, address: Address) -> list[TapeE
     if query.only is not None:
         statement, kinds = f"{statement}_of_kinds", {"kinds": kinds_of(query)}
     found = reading.proved(address, statement, low=low, high=stop - 1, limit=limit, **kinds)
-    own = _own(found, range(low, min(found[0][-1], stop - 1) + 1), query)
+    own = _own(reading, address, found, range(low, min(found[0][-1], stop - 1) + 1), query)
     if not inherits or len(own) == limit:
         return own
     pieces = address.pieces(range(first, min(stop, low)), head=address.before, descending=True)
@@ -106,13 +107,13 @@ def _at_once(reading: Reading, query: TapeQuery, address: Address) -> list[TapeE
     return [*own, *(entry_of(row, tape=query.tape) for row in islice(rest, limit - len(own)))]
 
 
-def _own(found: Sequence[Row], ids: range, query: TapeQuery) -> list[TapeEntry]:
+def _own(reading: Reading, address: Address, found: Sequence[Row], ids: range, query: TapeQuery) -> list[TapeEntry]:
     """Return the entries of rows, each with the end of the tape behind it; without kinds, those of all the ids. Raises StoreDamaged where one is missing."""
-    there = [row[:-1] for row in found if row[0] is not None]
+    there = [row for row in found if row[0] is not None]
     wanted = ids[::-1][: query.count] if query.descending else ids[: query.count]
     if query.only is None and (len(there) != len(wanted) or (there and (there[0][0], there[-1][0]) != (wanted[0], wanted[-1]))):
         list(gapless(there, wanted, query.tape))
-    return [entry_of(row, tape=query.tape) for row in there]
+    return [entry_of(row, tape=query.tape) for row in reading.filled(address, there, tape_no=address.tape_no)]
 
 
 def _fetched(reading: Reading, query: TapeQuery, address: Address) -> list[TapeEntry]:
@@ -120,7 +121,7 @@ def _fetched(reading: Reading, query: TapeQuery, address: Address) -> list[TapeE
     pieces = address.pieces(ids, head=end, descending=query.descending)
     found = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
     entries = map(partial(entry_of, tape=query.tape), found) if query.text is None else holding(found, query.text, tape=query.tape)
-    return list(islice(entries, query.count))
+    return list(islice(entries, query.count and min(query.count, LAST_SEQ)))
 
 
 def _number(reading: Reading, query: TapeQuery, address: Address) -> int:
@@ -140,5 +141,6 @@ def _with(reading: Reading, address: Address, tape: str, statement: str, wanted:
         return {}
     segments = (*address.inherited(), (address.tape_no, 0, _end(reading, address)))
     found = reading.at(address, statement, tapes=Numbers(s[0] for s in segments), lasts=Numbers(s[2] for s in segments), wanted=wanted)
-    entries = [entry_of(row[1:], tape=tape) for row in sorted(found, key=lambda row: (row[0], -row[1]))]
+    by_segment = groupby(sorted(found, key=lambda row: (row[0], -row[1])), key=itemgetter(0))
+    entries = [entry_of(row, tape=tape) for place, its in by_segment for row in reading.filled(address, [row[1:] for row in its], tape_no=segments[place - 1][0])]
     return {str(entry.uid if statement == "with_uids" else entry.meta[IDEMPOTENCY_KEY]): entry for entry in entries}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from playhead.errors import BranchNotFound
+from playhead.store import archived
 from playhead.store.family import kin_of
+from playhead.store.packing import Said
 from playhead.store.postgres.address import Address, Book
+from playhead.store.postgres.archived import segments_of
 from playhead.store.postgres.keys import name_key
 from playhead.store.postgres.session import Row, Session
+from playhead.store.row import RawRow
 from playhead.store.statements import statements
 
 
@@ -37,6 +42,18 @@ class Reading(NamedTuple):
         if not found:
             raise Moved
         return found
+
+    def filled(self, address: Address, rows: Sequence[Row], *, tape_no: int) -> Iterator[RawRow]:
+        """Yield rows of one of the tapes that a tape shows with what their entries say, wherever that is kept. Raises Moved where it went with the tape."""
+        segments = segments_of(self.session, rows, root_id=address.root_id, tape_no=tape_no)
+
+        def said(place: int) -> Said | None:
+            found = segments.said(place)
+            if found is None:
+                self.proved(address, "end")
+            return found
+
+        return archived.filled(rows, said)
 
     def address(self, tape: str) -> Address | None:
         """Return where a tape is, None where it was never written. Raises BranchNotFound where it belongs to a branch that was never made."""

@@ -22,6 +22,11 @@ def names(reading: Reading) -> list[str]:
     return sorted(name for (name,) in reading.rows("names", tenant=reading.tenant))
 
 
+def families(reading: Reading) -> list[str]:
+    """Return the names of the tapes of which anything is there, sorted; branches and sidecars are left out."""
+    return sorted(name for (name,) in reading.rows("families", tenant=reading.tenant))
+
+
 def branch(reading: Reading, *, name: str) -> BranchRecord | None:
     """Return what is known of a branch, or of a sidecar that was forked with one."""
     found = reading.rows("branch", tenant=reading.tenant, root_name=name_key(kin_of(name).root), name=name_key(name))
@@ -57,6 +62,13 @@ def cursor(reading: Reading, *, tape: str, consumer: str) -> Head:
         reading.address(tape)
         return EMPTY
     return Head(*found[0])
+
+
+def cursors(reading: Reading, *, tape: str) -> dict[str, Head]:
+    """Return how far each consumer has read a tape, in the order of their names. Raises BranchNotFound."""
+    reading.address(tape)
+    found = reading.rows("cursors", tenant=reading.tenant, root_name=name_key(kin_of(tape).root), name=name_key(tape))
+    return dict(sorted((text(consumer), Head(generation, id)) for consumer, generation, id in found))
 
 
 def _marks(reading: Reading, tape: str, after: int, limit: int | None, address: Address) -> list[Head]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 
 from playhead.store.damage import missing
 from playhead.store.gaps import gapless
@@ -31,7 +32,8 @@ def rows(reading: Reading, address: Address, piece: Segment, query: TapeQuery) -
 def rows_at(reading: Reading, address: Address, places: Mapping[int, int], *, tape: str) -> dict[int, RawRow]:
     """Return the rows of ids by their ids, each given with the tape number that it stands in. Raises StoreDamaged where one is missing."""
     found = reading.at(address, "at_places", tapes=Numbers(places.values()), ids=Numbers(places)) if places else []
-    there: dict[int, RawRow] = {row[0]: row for row in found}
+    by_tape = groupby(sorted(found, key=itemgetter(0, 1)), key=itemgetter(0))
+    there = {row[0]: row for tape_no, its in by_tape for row in reading.filled(address, [row[1:] for row in its], tape_no=tape_no)}
     for id in places:
         if id not in there:
             raise missing(tape, id, id)
@@ -63,7 +65,7 @@ def _strays(reading: Reading, address: Address, piece: Segment, query: TapeQuery
     if piece.low > piece.high:
         return
     found = reading.at(address, "strays", tape=piece.tape_no, low=piece.low, high=piece.high, since=dates[0], until=dates[1])
-    strays = reversed(found) if query.descending else found
+    strays = reading.filled(address, found[::-1] if query.descending else found, tape_no=piece.tape_no)
     yield from strays if query.only is None else of_kinds(strays, kinds_of(query), tape=query.tape)
 
 
@@ -76,7 +78,7 @@ def _in_range(reading: Reading, address: Address, piece: Segment, query: TapeQue
         statement = "range_newest_first" if query.descending else "range"
         found = reading.at(address, statement, tape=page.tape_no, low=page.low, high=page.high, limit=page.high - page.low + 1)
         order = range(page.high, page.low - 1, -1) if query.descending else range(page.low, page.high + 1)
-        there = gapless(found, order, query.tape)
+        there = gapless(reading.filled(address, found, tape_no=page.tape_no), order, query.tape)
         yield from there if dates == _ALWAYS else within_dates(there, *dates, tape=query.tape)
 
 
@@ -99,7 +101,7 @@ def _of_kinds(reading: Reading, address: Address, piece: Segment, query: TapeQue
     low, high = piece.low, piece.high
     while low <= high:
         found = reading.at(address, statement, tape=piece.tape_no, low=low, high=high, kinds=kinds, since=dates[0], until=dates[1], limit=size)
-        yield from found
+        yield from reading.filled(address, found, tape_no=piece.tape_no)
         if len(found) < size:
             return
         low, high = (low, found[-1][0] - 1) if query.descending else (found[-1][0] + 1, high)

@@ -97,7 +97,7 @@ class Search:
                 last=last,
                 volumes=[partial(opened, reading.session, part, row, self.shelves) for row in standing if row.first <= last],
                 reach=standing[-1].last if standing else first - 1,
-                source=Rows(reading, part, self.query.tape),
+                source=Rows(reading, address, tape_no, self.query.tape),
             )
 
     def _hits(self, reading: Reading, address: Address, pieces: Sequence[Segment], ranked: Sequence[Ranked]) -> list[Hit]:
@@ -109,21 +109,22 @@ class Search:
 class Rows:
     """The entries of a part of a tape."""
 
-    def __init__(self, reading: Reading, part: Address, tape: str) -> None:
+    def __init__(self, reading: Reading, address: Address, tape_no: int, tape: str) -> None:
         self._reading = reading
-        self._part = part
+        self._address = address
+        self._tape_no = tape_no
         self._query = TapeQuery(tape=tape)
         self._marks: dict[int, bytes] = {}
 
     def entries(self, first: int, last: int) -> Iterator[TapeEntry]:
         """Yield all entries from one id to another. Raises StoreDamaged where one is missing."""
-        for row in rows(self._reading, self._part, Segment(self._part.tape_no, first, last), self._query):
+        for row in rows(self._reading, self._address, Segment(self._tape_no, first, last), self._query):
             yield entry_of(row, tape=self._query.tape)
 
     def mark(self, id: int) -> bytes:
         """Return the digest of an entry."""
         if id not in self._marks:
-            values = {"root": self._part.root_id, "tape": self._part.tape_no, "seq": id}
+            values = {"root": self._address.root_id, "tape": self._tape_no, "seq": id}
             found = self._reading.session.row(statements("postgres/search")["digest"], values)
             self._marks[id] = b"" if found is None else bytes(found[0])
         return self._marks[id]

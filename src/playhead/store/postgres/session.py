@@ -75,6 +75,23 @@ class Session:
         """Send a statement, inside `pipeline` without a wait for what comes of it."""
         return self._connection.cursor(binary=True).execute(statement, values)
 
+    def run_for_long(self, statement: str) -> list[str]:
+        """Run a statement that may take any time, outside of a transaction, and return what the server warned of."""
+        connection, warnings, patience = self._connection, list[str](), self._connection.patience
+
+        def hear(notice: psycopg.errors.Diagnostic) -> None:
+            if notice.severity_nonlocalized == "WARNING":
+                warnings.append(notice.message_primary or "")
+
+        connection.patience = math.inf
+        connection.add_notice_handler(hear)
+        try:
+            connection.execute(statement, prepare=False)
+        finally:
+            connection.patience = patience
+            connection.remove_notice_handler(hear)
+        return warnings
+
     @contextmanager
     def pipeline(self) -> Iterator[None]:
         """Send what is sent inside the block at once; outside of a transaction it is one."""

@@ -24,6 +24,7 @@ from playhead.store.postgres.server import Server, label_of
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
+from playhead.store.retention import ArchiveReport, archived_in_steps
 from playhead.store.work import Work, appended, changed
 
 Result = TypeVar("Result")
@@ -88,6 +89,10 @@ class PostgresTapeStore:
     async def list_tapes(self) -> list[str]:
         """Return the names of all tapes that hold something or have an open branch, sorted; branches and sidecars are left out."""
         return await self._read(self._lanes.records.names)
+
+    async def families(self) -> list[str]:
+        """Return the names of all tapes of which anything is kept, if only by a closed branch or a sidecar, sorted."""
+        return await self._read(self._lanes.records.families)
 
     async def fetch_all(self, query: TapeQuery) -> list[TapeEntry]:
         """Return the entries a query asks for. Raises NoAnchors or AnchorNotFound where its window has no edge, BranchNotFound."""
@@ -162,6 +167,10 @@ class PostgresTapeStore:
         """Return how far a consumer has read a tape; EMPTY where it never did."""
         return await self._read(partial(self._lanes.records.cursor, tape=checked_name(tape), consumer=consumer))
 
+    async def cursors(self, tape: str) -> dict[str, Head]:
+        """Return how far each consumer has read a tape, by the consumer's name."""
+        return await self._read(partial(self._lanes.records.cursors, tape=checked_name(tape)))
+
     async def move_cursor(self, tape: str, consumer: str, head: Head) -> None:
         """Remember how far a consumer has read a tape."""
         await self._do(tape, partial(self._lanes.leases.move_cursor, tape=tape, consumer=consumer, head=head))
@@ -208,6 +217,20 @@ class PostgresTapeStore:
     async def blobs(self) -> list[Blob]:
         """Return what is kept, by digest."""
         return await self._read(self._lanes.blobs.listed)
+
+    async def archive(self, tape: str, *, upto: int) -> ArchiveReport:
+        """Compress those entries up to an id that the tape itself keeps in this generation; their rows stay, what they say goes to segments.
+
+        Each segment is written, read back and taken out of its rows in one transaction; others append meanwhile. Raises StoreDamaged, BranchNotFound.
+        """
+        checked_name(tape)
+        self._check_writable()
+        return await archived_in_steps(tape, partial(self._lanes.archive, tape, upto=upto))
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the server's disk: the tables are written anew, which takes as much room again meanwhile; others who use them wait."""
+        self._check_writable()
+        await self._lanes.compact()
 
     async def aclose(self) -> None:
         """Finish what waits and let go of the server; closing twice is fine."""

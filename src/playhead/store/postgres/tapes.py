@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
-from playhead.store.change import Close, Fork
+from playhead.store.change import Close, Fork, expect
 from playhead.store.family import kin_of
 from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
+from playhead.store.postgres.archived import filled
 from playhead.store.postgres.branching import close, fork
-from playhead.store.postgres.family import LONG_AGO, Family, Tail, expect, room_for
+from playhead.store.postgres.family import LONG_AGO, Family, Tail, room_for
 from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
+from playhead.store.protocol import EMPTY
 from playhead.store.replay import Replay, key_of, replay
 from playhead.store.row import LAST_SEQ, SEQ_BITS, entry_of, written
 from playhead.store.work import Rewriting, Work, Writing
@@ -22,6 +26,7 @@ Written = tuple[TapeEntry, ...]
 
 _AT_ONCE = 1000
 _NOT_MARKED = -1
+_by_number = itemgetter(-1)
 
 
 def names_of(work: Work) -> list[str]:
@@ -63,17 +68,17 @@ class Tapes:
         tail = self._writable(step)
         keys = [key for entry in step.entries if (key := key_of(entry)) is not None]
         if not keys:
-            expect(step.expected_head, tail)
+            expect(step.expected_head, EMPTY if tail is None else tail.head)
             return self._insert(step, tail, range(len(step.rows)))
         standing = self._standing(step.tape, tail, keys)
         plan = replay(step.entries, standing=standing.get)
         if plan.fresh:
-            expect(step.expected_head, tail)
+            expect(step.expected_head, EMPTY if tail is None else tail.head)
         return self._insert_fresh(step, tail, plan)
 
     def _reset(self, step: Rewriting) -> Written:
         tail = self._writable(step)
-        expect(step.expected_head, tail)
+        expect(step.expected_head, EMPTY if tail is None else tail.head)
         plan = replay(step.entries, standing=_nothing_stands)
         if (tail is None or _was_never_written(tail)) and not plan.fresh:
             return ()
@@ -129,7 +134,9 @@ class Tapes:
             return {}
         segments = tail.shown()
         rows = self._family.rows("standing", tapes=Numbers(no for no, _ in segments), lasts=Numbers(last for _, last in segments), wanted=Texts(map(text_key, dict.fromkeys(keys))))
-        return {key: entry for entry in (entry_of(row, tape=tape) for row in rows) if (key := key_of(entry)) is not None}
+        by_number = groupby(sorted(rows, key=_by_number), key=_by_number)
+        whole = (row for tape_no, its in by_number for row in filled(self._family.session, [*its], root_id=self._family.root_id, tape_no=tape_no))
+        return {key: entry for entry in (entry_of(row, tape=tape) for row in whole) if (key := key_of(entry)) is not None}
 
 
 def shown_date(ts: int, *, horizon: Horizon) -> int:

@@ -91,7 +91,7 @@ DELETE FROM entry_uids WHERE (uid, eid) IN (SELECT uid, eid FROM entries WHERE e
 DELETE FROM entries WHERE eid BETWEEN ? AND ?
 
 -- name: last_segment
-SELECT low, high, size, length(data) FROM segments WHERE low BETWEEN ? AND ? ORDER BY low DESC LIMIT 1
+SELECT low, high, size, digest, length(data) FROM segments WHERE low BETWEEN ? AND ? ORDER BY low DESC LIMIT 1
 
 -- name: to_archive
 SELECT eid, kind, ts, digest, meta, body, enc FROM entries WHERE eid BETWEEN ? AND ? ORDER BY eid

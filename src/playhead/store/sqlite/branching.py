@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections import Counter
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, cut_point, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, fork_names, fork_point
 from playhead.store.damage import missing
 from playhead.store.family import SIDECAR, kin_of
 from playhead.store.lineage import cut
@@ -19,7 +18,6 @@ from playhead.store.sqlite.tails import Branching, Tail, Tails, expect
 from playhead.store.statements import statements
 
 _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
-_REMOVED = (MERGED, DISCARDED)
 
 
 def fork(tails: Tails, change: Fork, *, at: datetime) -> None:
@@ -57,15 +55,8 @@ def collect(tails: Tails, tape: str, before: datetime) -> list[str]:
 
     Return their names, the newest first; those that are kept as they hold what stands nowhere else are left alone.
     """
-    asked, sql = kin_of(tape), statements("family")
-    found = tails.execute(sql["branches"], (asked.root,)).fetchall()
-    children = Counter(parent for _, parent, _, _ in found)
-    gone = []
-    for name, parent, state, closed_at in found:
-        is_asked = asked.branch is None or name == asked.main
-        if is_asked and state in _REMOVED and closed_at < microseconds(before) and not children[name]:
-            children[parent] -= 1
-            gone.append(name)
+    sql = statements("family")
+    gone = collectable(tails.execute(sql["branches"], (kin_of(tape).root,)).fetchall(), tape=tape, before=microseconds(before))
     for name in gone:
         for member in (name, *_members(tails, name + SIDECAR)):
             remove(tails, member)

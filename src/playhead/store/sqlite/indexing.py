@@ -16,7 +16,9 @@ from playhead.store.parting import Load
 from playhead.store.presence import Presence
 from playhead.store.ranked.tokens import RULES
 from playhead.store.row import LAST_SEQ, eid, entry_of
-from playhead.store.sqlite import archived, volumes
+from playhead.store.sqlite import volumes
+from playhead.store.sqlite.archived import filled as told
+from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.volumes import Kept
 from playhead.store.statements import statements
@@ -38,11 +40,11 @@ class Indexing:
     `backlog` is what is left to do, `written` how many bytes were written.
     """
 
-    def __init__(self, connection: sqlite3.Connection, tails: Tails, *, presence: Presence, lock: FileLock, synchronous: str, load: Load) -> None:
+    def __init__(self, connection: sqlite3.Connection, tails: Tails, *, presence: Presence, lock: FileLock, synchronous: str) -> None:
         self.written = 0
         self.library = Library()
         self.connection = connection
-        self.load = load
+        self.load: Load = lambda digest: get(connection, digest=digest, path="this store")
         self._execute = connection.execute
         self._tails = tails
         self._presence = presence
@@ -106,7 +108,7 @@ class _Shelf:
     def entries(self, first: int, last: int) -> list[Said]:
         """Return the entries from one id to another that are there."""
         indexing = self._indexing
-        found = archived.filled(indexing.connection, self._execute(statements("read")["range"], (eid(self._tape_no, first), eid(self._tape_no, last))).fetchall())
+        found = told(indexing.connection, self._execute(statements("read")["range"], (eid(self._tape_no, first), eid(self._tape_no, last))).fetchall())
         return [Said(entry_of(row, tape=f"no. {self._tape_no}", load=indexing.load), len(row[5])) for row in found]
 
     def opened(self, volume: Kept) -> Volume:

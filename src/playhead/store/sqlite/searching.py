@@ -17,6 +17,7 @@ from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import question_of
 from playhead.store.ranked.hit import Hit
 from playhead.store.row import LAST_SEQ, SEQ_BITS, eid, entry_of
+from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.rows import row_at, rows
 from playhead.store.sqlite.segments import Segment, shown
 from playhead.store.sqlite.volumes import kept, opened
@@ -38,17 +39,17 @@ class Behind(NamedTuple):
 class Search:
     """What is looked for in what a query leaves of its tape.
 
-    `uses_volumes` says whether those of the file are read. `patience` is how many entries of a part are read at most that are in
-    none, None where all are. `load` returns the blobs of payloads that are kept in parts.
+    `load` returns the blobs of a payload that is kept in parts. `uses_volumes` says whether those of the file are read. `patience` is how many entries of a part are read at most that are in
+    none, None where all are.
     """
 
     query: TapeQuery
     text: str
     smoothed: bool
     library: Library
+    load: Load
     uses_volumes: bool
     patience: int | None
-    load: Load
 
     def __call__(self, connection: sqlite3.Connection) -> list[Hit] | Behind:
         """Return the entries found, the best first, or what must be done first. Raises what a query raises."""
@@ -86,16 +87,16 @@ class Search:
             last=piece.high & LAST_SEQ,
             volumes=[partial(opened, connection.execute, row, self.library) for row in found if row.first <= piece.high & LAST_SEQ],
             reach=found[-1].last if found else first - 1,
-            source=Rows(connection, self.query.tape, piece, load=self.load),
+            source=Rows(connection, self.query.tape, piece),
         )
 
 
 class Rows:
     """The entries of a part of a tape."""
 
-    def __init__(self, connection: sqlite3.Connection, tape: str, piece: Segment, *, load: Load) -> None:
+    def __init__(self, connection: sqlite3.Connection, tape: str, piece: Segment) -> None:
         self._connection = connection
-        self._load = load
+        self._load = lambda digest: get(connection, digest=digest, path=f"the store of '{tape}'")
         self._query = TapeQuery(tape=tape)
         self._piece = piece
 

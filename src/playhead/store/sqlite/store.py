@@ -33,7 +33,7 @@ from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.retention import ArchiveReport
+from playhead.store.retention import ArchiveReport, archived_in_steps
 from playhead.store.sqlite import blobs, marking, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.archived import archive
@@ -231,8 +231,9 @@ class SQLiteTapeStore:
         """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
         checked_name(query.tape)
         uses_volumes = self._place.search == "index"
-        patience = PATIENCE if uses_volumes and not self._read_only else None
-        search = Search(query=query, text=text, smoothed=smoothed, library=self._library, uses_volumes=uses_volumes, patience=patience, load=self._load)
+        search = Search(
+            query=query, text=text, smoothed=smoothed, library=self._library, load=self._load, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._read_only else None
+        )
         found = await self._read(search)
         if isinstance(found, Behind):
             with suppress(StoreError):
@@ -282,12 +283,7 @@ class SQLiteTapeStore:
         Each segment is written, read back and taken out of its rows in one transaction, so others write between them. Raises StoreDamaged, BranchNotFound.
         """
         checked_name(tape)
-        report = ArchiveReport(tape=tape)
-        while True:
-            moved = await self._act(partial(archive, tape=tape, upto=upto), size=3 * MOST_BYTES)
-            report = replace(report, upto=moved.upto, entries=report.entries + moved.entries, before=report.before + moved.before, after=report.after + moved.after)
-            if not moved.entries:
-                return report
+        return await archived_in_steps(tape, lambda: self._act(partial(archive, tape=tape, upto=upto), size=3 * MOST_BYTES))
 
     async def compact(self) -> None:
         """Give the room that was freed back to the disk: the file is written anew, which takes as much room again meanwhile; others who write wait."""

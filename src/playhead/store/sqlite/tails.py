@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from playhead import clock
-from playhead.errors import BranchClosed, BranchNotFound, Conflict
+from playhead.errors import BranchClosed, BranchNotFound
+from playhead.store import change
 from playhead.store.change import OPEN, BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.protocol import EMPTY, Head
@@ -177,8 +178,4 @@ class Tails:
 
 def expect(expected: Head | None, tail: Tail | None) -> None:
     """Raise Conflict where a tape does not end at the head that was expected."""
-    if expected is None:
-        return
-    found = EMPTY if tail is None else tail.head
-    if expected != found:
-        raise Conflict(expected=expected, found=found)
+    change.expect(expected, EMPTY if tail is None else tail.head)

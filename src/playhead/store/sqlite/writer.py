@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
-from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -18,7 +17,6 @@ from playhead.store.health import Health
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
-from playhead.store.sqlite.blobs import load
 from playhead.store.sqlite.indexing import CatchUp, Indexing
 from playhead.store.sqlite.tapes import Tapes
 from playhead.store.statements import statements
@@ -104,7 +102,7 @@ class Writer:
         self._execute = self._connection.execute
         self._tapes = Tapes(self._connection, path=self._place.path)
         if self._place.search == "index":
-            self._indexing = Indexing(self._connection, self._tapes.tails, presence=self._presence, lock=self._lock, synchronous=f"sync_{self._place.durability}", load=partial(load, self._place))
+            self._indexing = Indexing(self._connection, self._tapes.tails, presence=self._presence, lock=self._lock, synchronous=f"sync_{self._place.durability}")
         with suppress(OSError):
             self._unemptied = Path(f"{self._place.path}-wal").stat().st_size
 

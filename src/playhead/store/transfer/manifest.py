@@ -18,6 +18,8 @@ from playhead.store.protocol import Head
 FILE = "manifest.json"
 TAPES, BLOBS = "tapes", "blobs"
 VERSION = 1
+OPENING = b'{"playhead":"store"'
+"""What a manifest begins with."""
 
 _SHA = re.compile("[0-9a-f]{64}")
 
@@ -59,7 +61,7 @@ class Manifest:
         """Return it as JSON, a tape or blob a line."""
         tapes = [codec.encode_sorted(_tape_said(self.tapes[name])) for name in sorted(self.tapes)]
         blobs = [codec.encode_sorted({"digest": blob.digest, "size": blob.size, "mime": blob.mime}) for _, blob in sorted(self.blobs.items())]
-        return b'{"playhead":"store","version":%d,\n"tapes":[%b],\n"blobs":[%b]}\n' % (VERSION, _listed(tapes), _listed(blobs))
+        return b'%b,"version":%d,\n"tapes":[%b],\n"blobs":[%b]}\n' % (OPENING, VERSION, _listed(tapes), _listed(blobs))
 
 
 def blob_file(digest: str) -> str:

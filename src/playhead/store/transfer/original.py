@@ -70,10 +70,10 @@ class Original:
         needs = needs_of({one.kin: (one.head, one.record) for one in known})
         through = {(kin.branch, kin.sidecar, generation): need.through for (kin, generation), need in needs.items()}
         original = cls(store, root, Outline(members=()), through)
-        members = []
-        for one in known:
-            own = sorted((generation, need) for (kin, generation), need in needs.items() if kin == one.kin)
-            members.append(_member(one, [await original._strip(one, generation, need) for generation, need in own]))
+        generations: dict[Kin, list[int]] = {}
+        for kin, generation in needs:
+            generations.setdefault(kin, []).append(generation)
+        members = [_member(one, [await original._strip(one, generation, needs[one.kin, generation]) for generation in sorted(generations[one.kin])]) for one in known]
         original.outline = Outline(members=in_order(members))
         return original
 

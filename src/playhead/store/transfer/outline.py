@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -16,6 +17,9 @@ from playhead.store.protocol import Head
 
 VERSION = 1
 """The form of what is written of a family."""
+
+State = frozenset[tuple[str | None, int]]
+"""In which generations a parent (None) and its sidecars were when a branch left them."""
 
 _STATES = (OPEN, MERGED, SQUASHED, DISCARDED)
 
@@ -189,23 +193,36 @@ def _next(waiting: Mapping[str | None, list[list[tuple[str, int, str]]]], main: 
 
 def _ranks(of_main: Mapping[str | None, list[Member]]) -> dict[str, int]:
     """Return for each branch how many other states its parent was in before, as the generations it left tell."""
-    left: dict[str, tuple[str | None, frozenset[tuple[str | None, int]]]] = {}
+    left: dict[str, tuple[str | None, State]] = {}
     for label, (main, *sides) in of_main.items():
         if label is not None and main.base is not None:
             gone = {(side.sidecar, side.base.generation) for side in sides if side.base is not None}
             left[label] = main.parent, frozenset({(None, main.base.generation), *gone})
-    ranks: dict[tuple[str | None, frozenset[tuple[str | None, int]]], int] = {}
-    for parent in {parent for parent, _ in left.values()}:
-        states = {state for other, state in left.values() if other == parent}
-        rank = 0
-        while states:
-            first = {state for state in states if not any(_precedes(other, state) for other in states)} or states
-            ranks |= {(parent, state): rank for state in first}
-            states, rank = states - first, rank + 1
+    states: dict[str | None, set[State]] = {}
+    for parent, state in left.values():
+        states.setdefault(parent, set()).add(state)
+    ranks = {(parent, state): rank for parent, its in states.items() for rank, layer in enumerate(_layers(its)) for state in layer}
     return {label: ranks[state] for label, state in left.items()}
 
 
-def _precedes(one: frozenset[tuple[str | None, int]], other: frozenset[tuple[str | None, int]]) -> bool:
+def _layers(states: Iterable[State]) -> Iterator[list[State]]:
+    """Yield states in layers, each behind all that precede its own; what only damage can make precede itself comes last."""
+    behind = {state: [other for other in states if _precedes(state, other)] for state in states}
+    counts = Counter(other for others in behind.values() for other in others)
+    layer = [state for state in states if not counts[state]]
+    while layer:
+        yield layer
+        following = []
+        for other in (other for state in layer for other in behind[state]):
+            counts[other] -= 1
+            if not counts[other]:
+                following.append(other)
+        layer = following
+    if rest := [state for state, count in counts.items() if count > 0]:
+        yield rest
+
+
+def _precedes(one: State, other: State) -> bool:
     generations = dict(other)
     return any(generation < generations.get(name, -1) for name, generation in one)
 

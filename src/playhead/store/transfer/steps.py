@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.transfer.outline import Member, Outline, Strip
@@ -51,8 +52,9 @@ def steps_of(outline: Outline) -> Iterator[Step]:
     generation is written before the main tape goes on in it; a branch is forked as soon as its parent and the sidecars of that are
     in the generations it left, and have the entries it shares.
     """
-    mains = [member for member in outline.members if member.sidecar is None]
-    units = {main.label: _Unit(main, [side for side in outline.members if side.label == main.label and side.sidecar is not None]) for main in mains}
+    groups = (list(group) for _, group in groupby(outline.members, key=lambda member: member.label))
+    units = {main.label: _Unit(main, beside) for main, *beside in groups}
+    mains = [unit.member for unit in units.values()]
     for branch in mains[1:]:
         yield from units[branch.parent].part(units[branch.label])
     for unit in units.values():

@@ -51,8 +51,12 @@ def test_what_comes_in_pieces_is_shown_as_if_it_had_come_at_once(pieces, data):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_only_what_stands_before_the_last_block_is_settled(end):
-    text = f"One.{end}{end}Two.{end}"
-    assert settled(text.rstrip()) == 0
-    assert text[: settled(text)] == f"One.{end}{end}"
-    assert settled("One.") == settled("") == settled("- a\n- b\n\n- c") == settled("```\n# a\n\n# b\n") == 0
+def test_only_what_has_ended_is_settled(end):
+    for text in (f"One.{end}{end}Two.", f"One.{end}{end}Two.{end}", f"One.{end}{end}- Two.{end}{end}", f"One.{end}{end}```{end}Two.{end}{end}"):
+        assert text[: settled(text)] == f"One.{end}{end}"
+    assert settled(f"One.{end}```{end}Two.{end}```{end}{end}Th") == len(f"One.{end}```{end}Two.{end}```{end}{end}")
+
+
+@pytest.mark.parametrize("text", ["", "One.", "One.\n", "- a\n- b\n\n- c", "- a\n\n", "```\n# a\n\n# b\n\n", "> a\n\n", "    a\n\n", "<b>\n\n"])
+def test_what_may_go_on_is_not_settled(text):
+    assert settled(text) == 0

@@ -1,7 +1,6 @@
 """What a chat shows is a function of what happened."""
 
 from dataclasses import replace
-from decimal import Decimal
 
 import pytest
 from rich.cells import cell_len
@@ -10,12 +9,12 @@ from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, TextEv
 from playhead.cli.bar import Share
 from playhead.cli.chat.live import Live
 from playhead.cli.chat.pieces import Answered, Called, Remark, Said, Spent, Thoughts, Words
-from playhead.cli.chat.pricing import price, told
 from playhead.cli.chat.rendering import Renderer, plain_lines
 from playhead.cli.chat.session import INTERRUPTED, Session, Size
 from playhead.cli.chat.status import status
 from playhead.entry.message import ToolCall, ToolResult
 from playhead.errors import ContextLimitExceeded
+from playhead.model.prices import listed_price, money
 from playhead.model.protocol import Usage
 from tests.integration.program import uncoloured
 
@@ -60,10 +59,10 @@ def test_a_request_that_was_too_long_is_told_also_where_the_turn_goes_on():
 def test_a_turn_that_is_interrupted_shows_all_that_was_said_and_what_it_cost():
     usage = Usage(input=10, output=2)
     session, _ = after(ReasoningEvent(delta="Hm."), ToolCallEvent(call=CALL), UsageEvent(usage=usage), TextEvent(delta="Hal"))
-    session, pieces = session.ended(is_interrupted=True, error=None, cost=Decimal("0.5"))
-    assert pieces == (Words(text="Hal"), Spent(usage=usage, cost=Decimal("0.5")), Remark(text=INTERRUPTED))
-    assert (session.is_running, session.calls, session.tail, session.paid) == (False, (), "", Decimal("0.5"))
-    assert session.begun().ended(is_interrupted=False, error="It broke.", cost=Decimal(1))[0].paid == Decimal("1.5")
+    session, pieces = session.ended(is_interrupted=True, error=None, cost=0.5)
+    assert pieces == (Words(text="Hal"), Spent(usage=usage, cost=0.5), Remark(text=INTERRUPTED))
+    assert (session.is_running, session.calls, session.tail, session.paid) == (False, (), "", 0.5)
+    assert session.begun().ended(is_interrupted=False, error="It broke.", cost=1.0)[0].paid == 1.5
 
 
 def test_a_line_that_waits_is_shown_for_good_once_it_is_taken():
@@ -75,7 +74,7 @@ def test_a_line_that_waits_is_shown_for_good_once_it_is_taken():
 
 @pytest.mark.parametrize("width", [40, 60, 80, 160])
 def test_the_status_fits_its_line(width):
-    session = Session(tape="a tape with a long name " * 4, model="openai:gpt-5-mini-" * 5, last=Usage(input=10, cache_read=5), paid=Decimal(1))
+    session = Session(tape="a tape with a long name " * 4, model="openai:gpt-5-mini-" * 5, last=Usage(input=10, cache_read=5), paid=1.0)
     for size in (Size(used=1234), Size(used=1234, room=96_000, shares=(Share(form="raw", tokens=1234),))):
         line = status(replace(session, size=size), width=width)
         assert cell_len(line.plain) <= width
@@ -102,8 +101,8 @@ def test_nothing_that_is_said_speaks_to_the_terminal_itself():
 
 def test_prices_are_known_for_models_on_the_list_alone():
     usage = Usage(input=1_000_000, output=0)
-    known = price(usage, spec="openai:gpt-5-mini")
+    known = listed_price("openai:gpt-5-mini", usage)
     assert known is not None and known > 0
-    assert price(usage, spec="openai-responses:gpt-5-mini") == price(usage, spec="pydantic-ai:openai:gpt-5-mini") == known
-    assert price(usage, spec="openai:no-such-model") is price(usage, spec="echo:") is price(Usage(), spec="openai:gpt-5-mini") is None
-    assert (told(Decimal("0.00012")), told(Decimal("1234.5"))) == ("$0.0001", "$1,234.50")
+    assert listed_price("openai-responses:gpt-5-mini", usage) == listed_price("pydantic-ai:openai:gpt-5-mini", usage) == known
+    assert listed_price("openai:no-such-model", usage) is listed_price("echo:", usage) is listed_price("openai:gpt-5-mini", Usage()) is None
+    assert (money(0.00012), money(1234.5)) == ("$0.0001", "$1,234.50")

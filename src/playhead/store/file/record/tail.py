@@ -9,11 +9,11 @@ from typing import NamedTuple
 from playhead.store.file.place import damaged
 from playhead.store.file.record.lines import CHECKED_BY, BadLine, Line, is_anchor, is_checked, load
 from playhead.store.file.record.older import OlderPart, read_older
+from playhead.store.file.record.sectors import SECTOR
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.protocol import Head
 
 _NULS = re.compile(rb"\0+")
-_SECTOR = 512
 _LOOKED_THROUGH = 1 << 20
 
 
@@ -104,7 +104,7 @@ def is_hole(raw: bytes, offset: int) -> bool:
 
 
 def _is_edge(place: int, raw: bytes, offset: int) -> bool:
-    return place in (0, len(raw)) or (offset + place) % _SECTOR == 0
+    return place in (0, len(raw)) or (offset + place) % SECTOR == 0
 
 
 def is_finished(line: Line) -> bool:

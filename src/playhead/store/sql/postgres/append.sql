@@ -5,7 +5,7 @@
 WITH tape AS (
     UPDATE tapes SET head = head + 1, peak = greatest(peak, %(peak)b)
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND name_key = %(name)b AND turn = %(turn)b AND in_use AND outcome IS NULL AND head < 4294967295
-      AND epoch <= %(fence)b AND (%(generation)b < 0 OR (generation = %(generation)b AND head = %(head)b))
+      AND epoch <= %(fence)b AND (%(anywhere)b OR (generation = %(generation)b AND head = %(head)b))
     RETURNING head, peak
 )
 INSERT INTO entries (root_id, tape_no, seq, peak, ts, kind, uid, anchor, digest, meta, body)
@@ -18,7 +18,7 @@ RETURNING seq
 WITH tape AS (
     UPDATE tapes SET head = head + 1, peak = greatest(peak, %(peak)b)
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND name_key = %(name)b AND turn = %(turn)b AND in_use AND outcome IS NULL AND head < 4294967295
-      AND epoch <= %(fence)b AND (%(generation)b < 0 OR (generation = %(generation)b AND head = %(head)b))
+      AND epoch <= %(fence)b AND (%(anywhere)b OR (generation = %(generation)b AND head = %(head)b))
       AND NOT EXISTS (SELECT 1 FROM entries k WHERE k.root_id = %(root)b AND k.tape_no = %(tape)b AND k.idem_key = %(key)b)
     RETURNING head, peak
 )
@@ -33,7 +33,7 @@ WITH tape AS (
     UPDATE tapes s SET head = s.head + 1, peak = greatest(s.peak, %(peak)b), mark = greatest(s.mark, m.generation << 32 | m.head)
     FROM tapes m
     WHERE s.root_id = %(root)b AND s.tape_no = %(tape)b AND s.name_key = %(name)b AND s.turn = %(turn)b AND s.in_use AND s.outcome IS NULL AND s.head < 4294967295
-      AND s.epoch <= %(fence)b AND (%(generation)b < 0 OR (s.generation = %(generation)b AND s.head = %(head)b))
+      AND s.epoch <= %(fence)b AND (%(anywhere)b OR (s.generation = %(generation)b AND s.head = %(head)b))
       AND m.root_id = %(root)b AND m.name_key = %(main)b AND m.in_use AND m.outcome IS NULL
     RETURNING s.head, s.peak, s.mark
 )
@@ -47,7 +47,7 @@ WITH tape AS (
     UPDATE tapes s SET head = s.head + 1, peak = greatest(s.peak, %(peak)b), mark = greatest(s.mark, m.generation << 32 | m.head)
     FROM tapes m
     WHERE s.root_id = %(root)b AND s.tape_no = %(tape)b AND s.name_key = %(name)b AND s.turn = %(turn)b AND s.in_use AND s.outcome IS NULL AND s.head < 4294967295
-      AND s.epoch <= %(fence)b AND (%(generation)b < 0 OR (s.generation = %(generation)b AND s.head = %(head)b))
+      AND s.epoch <= %(fence)b AND (%(anywhere)b OR (s.generation = %(generation)b AND s.head = %(head)b))
       AND m.root_id = %(root)b AND m.name_key = %(main)b AND m.in_use AND m.outcome IS NULL
       AND NOT EXISTS (SELECT 1 FROM entries k WHERE k.root_id = %(root)b AND k.tape_no = %(tape)b AND k.idem_key = %(key)b)
     RETURNING s.head, s.peak, s.mark
@@ -61,7 +61,7 @@ RETURNING seq
 WITH tape AS (
     UPDATE tapes SET head = head + %(number)b, peak_before = peak, peak = greatest(peak, %(peak)b)
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND name_key = %(name)b AND turn = %(turn)b AND in_use AND outcome IS NULL AND head <= 4294967295 - %(number)b
-      AND epoch <= %(fence)b AND (%(generation)b < 0 OR (generation = %(generation)b AND head = %(head)b))
+      AND epoch <= %(fence)b AND (%(anywhere)b OR (generation = %(generation)b AND head = %(head)b))
       AND NOT EXISTS (SELECT 1 FROM entries k WHERE k.root_id = %(root)b AND k.tape_no = %(tape)b AND k.idem_key = ANY (%(wanted)b::bytea[]))
     RETURNING head - %(number)b AS before, peak_before
 )
@@ -76,7 +76,7 @@ WITH tape AS (
     UPDATE tapes s SET head = s.head + %(number)b, peak_before = s.peak, peak = greatest(s.peak, %(peak)b), mark = greatest(s.mark, m.generation << 32 | m.head)
     FROM tapes m
     WHERE s.root_id = %(root)b AND s.tape_no = %(tape)b AND s.name_key = %(name)b AND s.turn = %(turn)b AND s.in_use AND s.outcome IS NULL AND s.head <= 4294967295 - %(number)b
-      AND s.epoch <= %(fence)b AND (%(generation)b < 0 OR (s.generation = %(generation)b AND s.head = %(head)b))
+      AND s.epoch <= %(fence)b AND (%(anywhere)b OR (s.generation = %(generation)b AND s.head = %(head)b))
       AND NOT EXISTS (SELECT 1 FROM entries k WHERE k.root_id = %(root)b AND k.tape_no = %(tape)b AND k.idem_key = ANY (%(wanted)b::bytea[]))
       AND m.root_id = %(root)b AND m.name_key = %(main)b AND m.in_use AND m.outcome IS NULL
     RETURNING s.head - %(number)b AS before, s.peak_before, s.mark

@@ -57,7 +57,7 @@ FROM unnest(%(peaks)b::bigint[], %(marks)b::bigint[], %(ts)b::bigint[], %(kinds)
 
 -- name: standing
 -- The entries with one of the keys in what a tape shows.
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc, e.tape_no
 FROM unnest(%(tapes)b::bigint[], %(lasts)b::bigint[]) AS l (tape_no, last)
 JOIN entries e ON e.root_id = %(root)b AND e.tape_no = l.tape_no AND e.seq <= l.last AND e.idem_key = ANY (%(wanted)b::bytea[])
 
@@ -139,13 +139,16 @@ WHERE t.root_id = %(root)b AND NOT t.in_use AND NOT EXISTS (SELECT 1 FROM tapes 
 LIMIT 1
 
 -- name: purge
--- The first of its entries; the last of them comes back.
-WITH gone AS (
-    DELETE FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b
-      AND seq <= (SELECT max(seq) FROM (SELECT seq FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b ORDER BY seq LIMIT 1000) first)
+-- The first of its entries, and the segments that begin with them; the last of the entries comes back.
+WITH edge AS (
+    SELECT max(seq) AS seq FROM (SELECT seq FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b ORDER BY seq LIMIT 1000) first
+), gone AS (
+    DELETE FROM segments WHERE root_id = %(root)b AND tape_no = %(tape)b AND low <= (SELECT seq FROM edge)
+), purged AS (
+    DELETE FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq <= (SELECT seq FROM edge)
     RETURNING seq
 )
-SELECT max(seq) FROM gone HAVING count(*) > 0
+SELECT max(seq) FROM purged HAVING count(*) > 0
 
 -- name: purge_volume
 -- One of its volumes of terms, if there is any.

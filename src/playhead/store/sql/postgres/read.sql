@@ -18,28 +18,28 @@ SELECT t.head, (SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_n
 FROM tapes t WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
 -- name: newest
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc, t.head
 FROM tapes t LEFT JOIN LATERAL (
-    SELECT seq, kind, ts, digest, meta, body FROM entries
+    SELECT seq, kind, ts, digest, meta, body, enc FROM entries
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b
     ORDER BY seq DESC LIMIT %(limit)b
 ) e ON true
 WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
 -- name: oldest
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc, t.head
 FROM tapes t LEFT JOIN LATERAL (
-    SELECT seq, kind, ts, digest, meta, body FROM entries
+    SELECT seq, kind, ts, digest, meta, body, enc FROM entries
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b
     ORDER BY seq LIMIT %(limit)b
 ) e ON true
 WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
 -- name: newest_of_kinds
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc, t.head
 FROM tapes t LEFT JOIN LATERAL (
     SELECT o.* FROM unnest(%(kinds)b::bytea[]) AS k (kind) CROSS JOIN LATERAL (
-        SELECT seq, kind, ts, digest, meta, body FROM entries
+        SELECT seq, kind, ts, digest, meta, body, enc FROM entries
         WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND substring(kind, 1, 64) = substring(k.kind, 1, 64) AND kind = k.kind
         ORDER BY seq DESC LIMIT %(limit)b
     ) o ORDER BY o.seq DESC LIMIT %(limit)b
@@ -47,10 +47,10 @@ FROM tapes t LEFT JOIN LATERAL (
 WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
 -- name: oldest_of_kinds
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, t.head
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc, t.head
 FROM tapes t LEFT JOIN LATERAL (
     SELECT o.* FROM unnest(%(kinds)b::bytea[]) AS k (kind) CROSS JOIN LATERAL (
-        SELECT seq, kind, ts, digest, meta, body FROM entries
+        SELECT seq, kind, ts, digest, meta, body, enc FROM entries
         WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND substring(kind, 1, 64) = substring(k.kind, 1, 64) AND kind = k.kind
         ORDER BY seq LIMIT %(limit)b
     ) o ORDER BY o.seq LIMIT %(limit)b
@@ -58,31 +58,31 @@ FROM tapes t LEFT JOIN LATERAL (
 WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AND t.in_use
 
 -- name: range
-SELECT seq, kind, ts, digest, meta, body FROM entries
+SELECT seq, kind, ts, digest, meta, body, enc FROM entries
 WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b ORDER BY seq LIMIT %(limit)b
 
 -- name: at_places
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT p.tape_no, e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
 FROM unnest(%(tapes)b::bigint[], %(ids)b::bigint[]) AS p (tape_no, seq)
 JOIN entries e ON e.root_id = %(root)b AND e.tape_no = p.tape_no AND e.seq = p.seq
 
 -- name: range_newest_first
-SELECT seq, kind, ts, digest, meta, body FROM entries
+SELECT seq, kind, ts, digest, meta, body, enc FROM entries
 WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b ORDER BY seq DESC LIMIT %(limit)b
 
 -- name: kinds
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
 FROM unnest(%(kinds)b::bytea[]) AS k (kind) CROSS JOIN LATERAL (
-    SELECT seq, kind, ts, digest, meta, body FROM entries
+    SELECT seq, kind, ts, digest, meta, body, enc FROM entries
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b
       AND substring(kind, 1, 64) = substring(k.kind, 1, 64) AND kind = k.kind AND ts BETWEEN %(since)b AND %(until)b
     ORDER BY seq LIMIT %(limit)b
 ) e ORDER BY e.seq LIMIT %(limit)b
 
 -- name: kinds_newest_first
-SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
 FROM unnest(%(kinds)b::bytea[]) AS k (kind) CROSS JOIN LATERAL (
-    SELECT seq, kind, ts, digest, meta, body FROM entries
+    SELECT seq, kind, ts, digest, meta, body, enc FROM entries
     WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b
       AND substring(kind, 1, 64) = substring(k.kind, 1, 64) AND kind = k.kind AND ts BETWEEN %(since)b AND %(until)b
     ORDER BY seq DESC LIMIT %(limit)b
@@ -98,7 +98,7 @@ SELECT coalesce((SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_
        (SELECT min(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq & 63 = 0 AND peak > %(until)b)
 
 -- name: strays
-SELECT seq, kind, ts, digest, meta, body FROM entries
+SELECT seq, kind, ts, digest, meta, body, enc FROM entries
 WHERE root_id = %(root)b AND tape_no = %(tape)b AND ts <> peak AND ts BETWEEN %(since)b AND %(until)b AND seq BETWEEN %(low)b AND %(high)b ORDER BY seq
 
 -- name: newest_anchor
@@ -111,12 +111,12 @@ SELECT max(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND
 SELECT min(seq) FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND anchor = %(anchor)b AND anchor IS NOT NULL
 
 -- name: with_uids
-SELECT l.place, e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT l.place, e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
 FROM unnest(%(tapes)b::bigint[], %(lasts)b::bigint[]) WITH ORDINALITY AS l (tape_no, last, place)
 JOIN entries e ON e.root_id = %(root)b AND e.tape_no = l.tape_no AND e.seq <= l.last AND e.uid = ANY (%(wanted)b::bytea[])
 
 -- name: with_keys
-SELECT l.place, e.seq, e.kind, e.ts, e.digest, e.meta, e.body
+SELECT l.place, e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
 FROM unnest(%(tapes)b::bigint[], %(lasts)b::bigint[]) WITH ORDINALITY AS l (tape_no, last, place)
 JOIN entries e ON e.root_id = %(root)b AND e.tape_no = l.tape_no AND e.seq <= l.last AND e.idem_key = ANY (%(wanted)b::bytea[])
 
@@ -129,6 +129,11 @@ WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(hi
 SELECT n.name FROM tape_names n JOIN tapes t ON t.root_id = n.root_id AND t.name_key = n.name_key AND t.in_use
 WHERE n.tenant = %(tenant)s
   AND (t.head > 0 OR EXISTS (SELECT 1 FROM tapes b WHERE b.root_id = n.root_id AND b.in_use AND b.branch_no IS NOT NULL AND b.outcome IS NULL))
+
+-- name: families
+-- Tapes of which anything is there, if only a branch or a sidecar.
+SELECT n.name FROM tape_names n
+WHERE n.tenant = %(tenant)s AND EXISTS (SELECT 1 FROM tapes t WHERE t.root_id = n.root_id AND t.in_use AND (t.head > 0 OR t.branch_no IS NOT NULL))
 
 -- name: sidecars
 SELECT s.name FROM tapes s
@@ -145,3 +150,7 @@ WHERE root_id = (SELECT root_id FROM tape_names WHERE tenant = %(tenant)s AND na
 -- name: cursor
 SELECT generation, seq FROM cursors
 WHERE root_id = (SELECT root_id FROM tape_names WHERE tenant = %(tenant)s AND name_key = %(root_name)b) AND name_key = %(name)b AND consumer_key = %(consumer)b
+
+-- name: cursors
+SELECT consumer, generation, seq FROM cursors
+WHERE root_id = (SELECT root_id FROM tape_names WHERE tenant = %(tenant)s AND name_key = %(root_name)b) AND name_key = %(name)b

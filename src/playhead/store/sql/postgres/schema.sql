@@ -38,7 +38,7 @@ CREATE TABLE tapes (
     mark            bigint  NOT NULL DEFAULT 0,                     -- on a sidecar: the highest mark of its entries
     epoch           bigint  NOT NULL DEFAULT 0,                     -- of the newest lease
     turn            bigint  NOT NULL DEFAULT 0,                     -- moved where an append was not heard of, so that it cannot land any more
-    low_water       bigint  NOT NULL DEFAULT 0,                     -- entries up to here are in the archive
+    low_water       bigint  NOT NULL DEFAULT 0,                     -- its own entries begin behind it; 0, as those that are archived keep their rows
     created_at      bigint  NOT NULL,
     parent_no       bigint,                                         -- the last one in the lineage, NULL where nothing is shared
     branch_no       bigint,                                         -- a branch: its first number, so they are in the order they were made
@@ -69,7 +69,7 @@ CREATE TABLE entries (
     ts       bigint   NOT NULL,
     peak     bigint   NOT NULL,           -- the newest ts of the same tape_no up to here that was no more than a day ahead of the clock; it only rises
     mark     bigint,                      -- on a sidecar: the main tape's head when it was written, generation << 32 | id; it only rises
-    enc      smallint NOT NULL DEFAULT 0, -- how the body is written: 0 JSON, 1 compressed, 2 encrypted, 3 redacted
+    enc      smallint NOT NULL DEFAULT 0, -- where meta and body are: 0 here, as JSON, 1 in a segment, 2 encrypted, 3 redacted
     kind     bytea    NOT NULL,
     uid      bytea    NOT NULL,           -- 16 bytes where it is a UUID, else a key
     idem_key bytea,                       -- a key
@@ -151,4 +151,16 @@ CREATE TABLE search_pages (
     page      integer NOT NULL, -- from 0 on, each of 1,968 bytes but the last
     content   bytea   NOT NULL,
     PRIMARY KEY (root_id, volume_id, page)
+);
+
+-- What archived entries say, compressed, many together. Their rows stay in entries, with enc = 1 and without meta and body.
+CREATE TABLE segments (
+    root_id uuid   NOT NULL,
+    tape_no bigint NOT NULL,
+    low     bigint NOT NULL, -- the ids of the first entry and of the last; none between is missing
+    high    bigint NOT NULL,
+    size    bigint NOT NULL, -- how many bytes metas and bodies take
+    digest  bytea  NOT NULL, -- SHA-256 of data
+    data    bytea  NOT NULL,
+    PRIMARY KEY (root_id, tape_no, low)
 );

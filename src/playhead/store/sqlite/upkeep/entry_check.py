@@ -11,13 +11,14 @@ from typing import Any
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.errors import StoreDamaged
+from playhead.store.archived import IN_SEGMENT
 from playhead.store.blobs import names_in, refs_in
 from playhead.store.flaws import Flaws
 from playhead.store.packing import Said
 from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import LAST_SEQ, cell, eid, is_sealed, text, uid_cell
-from playhead.store.sqlite.archived import IN_SEGMENT, Segments
+from playhead.store.sqlite.archived import Segments
 from playhead.store.sqlite.tails import LONG_AGO
 from playhead.store.statements import statements
 

@@ -12,6 +12,7 @@ from typing import Any
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.errors import FileMissing, StoreDamaged, StoreError, StoreUnavailable
+from playhead.store.archived import IN_SEGMENT
 from playhead.store.connection import Place, migrate
 from playhead.store.drafts import discard_database, draft_of, take_name
 from playhead.store.failures import typed
@@ -20,7 +21,7 @@ from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import SEQ_BITS, cell, is_sealed, text, uid_cell
 from playhead.store.sqlite import blobs
-from playhead.store.sqlite.archived import IN_SEGMENT, Segments
+from playhead.store.sqlite.archived import Segments
 from playhead.store.sqlite.upkeep.catalogue import REMOVED
 from playhead.store.sqlite.upkeep.pages import Pages, Record
 from playhead.store.sqlite.upkeep.remains import Remains, remains

@@ -60,4 +60,4 @@ def _agrees(connection: sqlite3.Connection, volume_no: int, tape_no: int, first:
 
 
 def _blob(connection: sqlite3.Connection, digest: str) -> bytes:
-    return get(connection, digest=digest, path="")
+    return get(connection, digest=digest, path="this store")
