@@ -4,7 +4,9 @@ The text is made of words whose frequencies fall as those of a language do. Quer
 entry, two rare words, and a word with a typo. `work` is the time that the process was at work, in ms: on a machine with other work it
 says more than the time that passed. `cold` opens the store for each search. The exponent is the slope of a column over the number of
 entries, both as logarithms: 1 is as much again for each entry.
-Run: python -m benchmarks.search [--store sqlite|file] [--long] [--rounds N] [--json FILE]
+Over PostgreSQL a server is started for the run, reached through the loopback (PLAYHEAD_POSTGRES_URL names another one); `work` is then what
+this process does, and what the server does is only in the time that passed.
+Run: python -m benchmarks.search [--store sqlite|file|postgres] [--long] [--rounds N] [--json FILE]
 """
 
 from __future__ import annotations
@@ -13,16 +15,23 @@ import asyncio
 import random
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import accumulate, islice
 from math import log
 from pathlib import Path
 from statistics import fmean, median, quantiles
 from time import perf_counter, process_time
+from typing import Any
+
+import psycopg
 
 from benchmarks.measure import parser, report
+from benchmarks.postgres import server_url
 from playhead.entry.entry import TapeEntry
 from playhead.entry.lines import dump_line
 from playhead.store.file.store import FileTapeStore
+from playhead.store.postgres.store import PostgresTapeStore
 from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite.store import SQLiteTapeStore
@@ -70,9 +79,42 @@ def _word(rank: int) -> str:
     return f"{said}{'' if rank < 50_000 else rank % 97}"
 
 
-def opened(kind: str, path: Path, *, search: str = "index", durability: str = "process") -> SQLiteTapeStore | FileTapeStore:
-    """Return a store of a kind."""
-    return (SQLiteTapeStore if kind == "sqlite" else FileTapeStore)(path, durability=durability, search=search)  # type: ignore[arg-type]
+_SIZE = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where stores of a kind are made, each under a name of its own: in a directory, or as a schema of a database."""
+
+    kind: str
+    place: str
+
+    def opened(self, name: str, *, search: Any = "index", durability: Any = "process") -> SQLiteTapeStore | FileTapeStore | PostgresTapeStore:
+        """Return the store of a name."""
+        if self.kind == "postgres":
+            return PostgresTapeStore(self.place, schema=name, durability=durability, search=search)
+        return (SQLiteTapeStore if self.kind == "sqlite" else FileTapeStore)(Path(self.place, name), durability=durability, search=search)
+
+    def used(self, name: str) -> int:
+        """Return how many bytes a store has on the disk."""
+        if self.kind == "postgres":
+            with psycopg.connect(self.place) as connection:
+                ((size,),) = connection.execute(_SIZE, [name])
+            return int(size)
+        path = Path(self.place, name)
+        found = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path, Path(f"{path}-wal")]
+        return sum(file.stat().st_size for file in found if file.exists())
+
+
+@contextmanager
+def site(kind: str) -> Iterator[Site]:
+    """Yield where stores of a kind can be made."""
+    if kind == "postgres":
+        with server_url(socket=False) as url:
+            yield Site(kind, url)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            yield Site(kind, place)
 
 
 async def fill(store: WholeStore, texts: Iterator[str], count: int) -> tuple[list[str], int]:
@@ -97,10 +139,10 @@ async def searched(store: WholeStore, questions: list[str]) -> tuple[list[float]
     return took, worked
 
 
-async def measured(kind: str, path: Path, count: int, *, rounds: int) -> list[object]:
+async def measured(where: Site, name: str, count: int, *, rounds: int) -> list[object]:
     """Return a row for a tape of so many messages."""
     talk = Talk()
-    async with opened(kind, path) as store:
+    async with where.opened(name) as store:
         kept, size = await fill(store, talk.texts(), count)
         start = perf_counter()
         await store.search(QUERY, kept[0])
@@ -109,25 +151,25 @@ async def measured(kind: str, path: Path, count: int, *, rounds: int) -> list[ob
         await asyncio.sleep(0.2)
         await searched(store, questions[:8])
         warm, worked = await searched(store, questions)
-    cold = [await opened_and_searched(kind, path, text) for text in questions[:COLD]]
-    return [count, median(warm), _p95(warm), median(worked), _p95(worked), _p95([found for place, found in enumerate(worked) if place % 4 != 3]), median(cold), first, used(path) / size]
+    cold = [await opened_and_searched(where, name, text) for text in questions[:COLD]]
+    return [count, median(warm), _p95(warm), median(worked), _p95(worked), _p95([found for place, found in enumerate(worked) if place % 4 != 3]), median(cold), first, where.used(name) / size]
 
 
-async def opened_and_searched(kind: str, path: Path, text: str) -> float:
+async def opened_and_searched(where: Site, name: str, text: str) -> float:
     """Return how many milliseconds of work it takes to open a store and search it."""
     start = process_time()
-    store = opened(kind, path)
+    store = where.opened(name)
     await store.search(QUERY, text)
     took = process_time() - start
     await store.aclose()
     return took * 1e3
 
 
-async def appended(kind: str, path: Path, *, search: str, durability: str, batch: int) -> tuple[float, float, float]:
+async def appended(where: Site, name: str, *, search: str, durability: str, batch: int) -> tuple[float, float, float]:
     """Return how many microseconds an entry takes to append, how many of these the process is at work, and how many bytes are used in the end for each byte of JSON."""
     talk = Talk()
     entries = [TapeEntry.message({"role": "user", "content": text}) for text in islice(talk.texts(), APPENDS)]
-    async with opened(kind, path, search=search, durability=durability) as store:
+    async with where.opened(name, search=search, durability=durability) as store:
         start, work = perf_counter(), process_time()
         for place in range(0, APPENDS, batch):
             await store.append_many("tape", entries[place : place + batch])
@@ -136,24 +178,18 @@ async def appended(kind: str, path: Path, *, search: str, durability: str, batch
         if search == "index":
             await store.search(QUERY, "word")
             await asyncio.sleep(0.5)
-    return took / APPENDS * 1e6, worked / APPENDS * 1e6, used(path) / size
+    return took / APPENDS * 1e6, worked / APPENDS * 1e6, where.used(name) / size
 
 
-async def compared(kind: str, place: Path, *, durability: str, batch: int, rounds: int) -> list[object]:
+async def compared(where: Site, *, durability: str, batch: int, rounds: int) -> list[object]:
     """Return a row that compares appends with the index and without it, in turns."""
     found: dict[str, list[tuple[float, float, float]]] = {"scan": [], "index": []}
     for number in range(rounds):
         for search, figures in found.items():
-            figures.append(await appended(kind, place / f"{search}{durability}{batch}-{number}", search=search, durability=durability, batch=batch))
+            figures.append(await appended(where, f"{search}{durability}{batch}-{number}", search=search, durability=durability, batch=batch))
     took, worked = ([median(figure[which] for figure in figures) for figures in found.values()] for which in (0, 1))
     ratios = [median(index[which] / scan[which] for scan, index in zip(found["scan"], found["index"], strict=True)) for which in (0, 1)]
     return [durability, batch, *took, ratios[0], *worked, ratios[1], *(figures[-1][2] for figures in found.values())]
-
-
-def used(path: Path) -> int:
-    """Return how many bytes stand on the disk."""
-    found = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path, Path(f"{path}-wal")]
-    return sum(file.stat().st_size for file in found if file.exists())
 
 
 def exponent(sizes: list[int], figures: list[float]) -> float:
@@ -171,15 +207,15 @@ def main() -> None:
     """Print a row for each size, and one for each way to append."""
     options = parser(__doc__)
     options.set_defaults(rounds=25)
-    options.add_argument("--store", choices=("sqlite", "file"), default="sqlite", help="which store (default: sqlite)")
+    options.add_argument("--store", choices=("sqlite", "file", "postgres"), default="sqlite", help="which store (default: sqlite)")
     options.add_argument("--long", action="store_true", help=f"also with {LONG:,} entries: minutes, and 1 GB")
     options.add_argument("--only", choices=("searches", "appends"), help="leave out the other table")
     chosen = options.parse_args()
     sizes = (*SIZES, LONG) if chosen.long else SIZES
-    with tempfile.TemporaryDirectory() as place:
-        rows = [asyncio.run(measured(chosen.store, Path(place) / f"{size}", size, rounds=chosen.rounds)) for size in sizes if chosen.only != "appends"]
+    with site(chosen.store) as where:
+        rows = [asyncio.run(measured(where, f"{size}", size, rounds=chosen.rounds)) for size in sizes if chosen.only != "appends"]
         ways = [("process", 1), ("disk", 1), ("process", 100)] if chosen.only != "searches" else []
-        appends = [asyncio.run(compared(chosen.store, Path(place), durability=durability, batch=batch, rounds=ROUNDS)) for durability, batch in ways]
+        appends = [asyncio.run(compared(where, durability=durability, batch=batch, rounds=ROUNDS)) for durability, batch in ways]
     header = ["entries", "p50 ms", "p95 ms", "p50 work", "p95 work", "p95 no typos", "cold work", "first s", "disk / JSON"]
     if rows:
         report("search", header, rows, file=chosen.json)

@@ -27,7 +27,7 @@ TELLING = {
     "auto_explain.log_buffers": "on",
     "auto_explain.log_format": "json",
 }
-PARTS = {"tapes", "segments", *(f"entries_{n}" for n in range(64))}
+PARTS = {"tapes", "segments", "search_volumes", "search_pages", *(f"entries_{n}" for n in range(64))}
 
 
 async def merge(store: PostgresTapeStore) -> object:
@@ -62,6 +62,8 @@ DEEDS: dict[str, Callable[[PostgresTapeStore], Awaitable[object]]] = {
     "by uid in the branch": lambda store: store.find(branch_name("t", "b"), uids=["rare 0"], keys=["key", "q"]),
     "a fork in the past": lambda store: store.apply([Fork(tape=branch_name("t", "c"), parent="t", at=ROWS // 2)]),
     "merge": merge,
+    "a search that makes volumes": lambda store: store.search(TapeQuery(tape="said"), "w7 w8"),
+    "a search": lambda store: store.search(TapeQuery(tape="said"), "w1009"),
     "lease": lambda store: store.lease("t", owner="o", seconds=60),
     "cursor": lambda store: store.move_cursor("t", "c", Head(0, 1)),
     "branches": lambda store: store.branches("t"),
@@ -82,6 +84,7 @@ async def filled(store: PostgresTapeStore) -> None:
         await store.append_many("t", batch)
     for n in range(40):
         await store.append_many(f"other {n}", [note("x")])
+    await store.append_many("said", [note(f"w{n}") for n in range(1_100)])
     await store.append_many(sidecar_name("t", "s"), [note("side") for _ in range(10)])
     await store.archive("t", upto=ARCHIVED)
 

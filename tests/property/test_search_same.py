@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,23 +17,15 @@ from playhead.errors import NotFound
 from playhead.store.adapt import adapt
 from playhead.store.change import Fork
 from playhead.store.family import branch_name
-from playhead.store.file.store import FileTapeStore
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import WholeStore
 from playhead.store.query import AfterAnchor, TapeQuery
 from playhead.store.ranked.unindexed import search
-from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.testing.stores import ListStore
+from tests.stores import kept, opened
+from tests.stores import place as place_of_all
 
 SOAK = bool(os.environ.get("PLAYHEAD_SOAK"))
-OPENED: list[Callable[[Path], Any]] = [
-    lambda _: InMemoryTapeStore(),
-    lambda place: SQLiteTapeStore(place / "tapes.db", durability="process"),
-    lambda place: FileTapeStore(place / "tapes", durability="process"),
-    lambda _: ListStore(),
-]
-"""Every store there is; `place` is a directory of its own."""
-
 FREQUENT = ("the", "gate", "vpn", "drop", "你好")
 RARE = tuple(f"{one}{two}{three}on" for one in "btk" for two in "aeiou" for three in "lmr")
 MIDDLE, INNER = branch_name("t", "middle"), branch_name("t", "inner")
@@ -111,7 +101,7 @@ async def reference(store: WholeStore, query: TapeQuery, text: str, *, smoothed:
 def test_every_store_answers_every_search_alike(done: list[Any]):
     async def play(place: Path) -> None:
         async with AsyncExitStack() as stack:
-            stores = [adapt(opened(place)) for opened in OPENED]
+            stores = [adapt(InMemoryTapeStore()), adapt(ListStore()), *(opened(kind, place, durability="process") for kind in kept())]
             for store in stores:
                 stack.push_async_callback(store.aclose)
             for step in done:
@@ -124,5 +114,5 @@ def test_every_store_answers_every_search_alike(done: list[Any]):
                     for store in stores:
                         assert await answers(store, query, text, smoothed=smoothed) == wanted, (store, query, text)
 
-    with tempfile.TemporaryDirectory() as place:
-        anyio.run(play, Path(place))
+    with place_of_all() as place:
+        anyio.run(play, place)

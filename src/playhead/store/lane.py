@@ -95,13 +95,20 @@ class Lane:
 
     async def run(self, work: Any) -> Any:
         """Have the work done and return its result or raise its error; a cancelled wait leaves it done or not done."""
+        return await self._put(work).ticket
+
+    def post(self, work: Any) -> None:
+        """Have the work done, in a task that does not wait for it."""
+        self._put(work)
+
+    def _put(self, work: Any) -> Job:
         job = Job(work)
         self._queue.put(job)
         if len(self._threads) < self._size:
             with self._lock:
                 if len(self._threads) < min(self._size, self._queue.unfinished):
                     self._start()
-        return await job.ticket
+        return job
 
     def start(self) -> None:
         """Start a thread where none runs, to do what needs no job."""

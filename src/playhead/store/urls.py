@@ -13,7 +13,7 @@ _OPTIONS = "durability=disk, durability=process, timeout=SECONDS, search=scan, m
 _SQLITE = "sqlite:///"
 _FILE = "file:"
 _POSTGRES = ("postgresql://", "postgres://")
-_POSTGRES_WORDS = ("durability", "timeout", "mode", "schema", "tenant", "connections")
+_POSTGRES_WORDS = ("durability", "timeout", "mode", "search", "schema", "tenant", "connections")
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
 """How the name of a SQLite file ends."""
 
@@ -72,7 +72,7 @@ def _postgres(url: str) -> WholeStore:
     ours = {word: unquote(value) for word, _, value in given if word in _POSTGRES_WORDS}
     libpq = "&".join(f"{word}{sign}{value}" for word, sign, value in given if word not in ours)
     shown = place.rpartition("@")[2]
-    options: dict[str, Any] = {word: ours.pop(word) for word in ("durability", "schema", "tenant") if word in ours}
+    options: dict[str, Any] = {word: ours.pop(word) for word in ("durability", "search", "schema", "tenant") if word in ours}
     if "mode" in ours:
         options["read_only"] = _is_read_only(ours["mode"], shown)
     try:

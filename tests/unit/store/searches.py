@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from random import Random
+from zlib import crc32
 
 import playhead as ph
+from playhead.store.concordance.proving import agrees
+from playhead.store.concordance.slabs import Slabs
 from playhead.store.family import kin_of
 from playhead.store.file.words.indexing import CatchUp as FileCatchUp
+from playhead.store.postgres.address import Address, Segment, part_of
+from playhead.store.postgres.indexing import CatchUp as PostgresCatchUp
+from playhead.store.postgres.reading import Reading
+from playhead.store.postgres.rows import rows
+from playhead.store.postgres.volumes import Kept as Row
+from playhead.store.postgres.volumes import Pages
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import answer, question_of
 from playhead.store.ranked.protocol import Stretch
 from playhead.store.ranked.words import Words
+from playhead.store.row import entry_of
 from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.segments import shown
 
-Kept = ph.SQLiteTapeStore | ph.FileTapeStore
+Kept = ph.SQLiteTapeStore | ph.FileTapeStore | ph.PostgresTapeStore
 
 QUESTIONS = ("gate", "gate 17", "tunnel dropped", "w3 w40", "w2", "w1 w2 w3", "absent", "tunel", "w977 gate")
 
@@ -68,6 +79,10 @@ async def caught_up(store: Kept, *tapes: str) -> None:
             numbers = await store._read(lambda connection, tape=tape: [segment.low >> 32 for segment in whole.segments] if (whole := shown(connection, tape)) else [])
             while await store._writing.run(CatchUp(numbers)):
                 pass
+        elif isinstance(store, ph.PostgresTapeStore):
+            parts = await store._lanes.ask(partial(_parts, tape=tape))
+            while await store._lanes._indexing.run(PostgresCatchUp(parts)):
+                pass
         else:
             root = kin_of(tape).root
             stems = await store._ask(tape, lambda lineage: [stretch.stem for stretch in lineage.stretches()])
@@ -79,5 +94,33 @@ async def volumes(store: Kept) -> list[tuple[str, int, int]]:
     """Return all volumes of a store: of what, their first and their last ids."""
     if isinstance(store, ph.SQLiteTapeStore):
         return await store._read(lambda connection: [(str(row[0]), *row[1:]) for row in connection.execute("SELECT tape_no, first, last FROM search_volumes ORDER BY 1, 2")])
+    if isinstance(store, ph.PostgresTapeStore):
+        rows: list[tuple[str, int, int]] = await store._lanes.ask(lambda reading: reading.session.rows("SELECT tape_no::text, first, last FROM search_volumes ORDER BY tape_no, first", {}))
+        return rows
     found = [path for path in (store.path / ".playhead").rglob("*.words/*") if path.is_file()]
     return sorted((path.parent.name.removesuffix(".words"), *map(int, path.name.split("-"))) for path in found)
+
+
+async def flaws(store: Kept) -> list[str]:
+    """Return what is wrong with a store, as far as it can be proved; of one in a database, which volumes are not what their entries make anew, and how many pages belong to none."""
+    if not isinstance(store, ph.PostgresTapeStore):
+        return [str(flaw) for flaw in ph.verify(store).flaws]
+    found: list[str] = await store._lanes.ask(_flaws)
+    return found
+
+
+def _parts(reading: Reading, *, tape: str) -> list[Address]:
+    address = reading.address(tape)
+    return [] if address is None else [part_of(address.root_id, tape_no) for tape_no in (*(segment.tape_no for segment in address.inherited()), address.tape_no)]
+
+
+def _flaws(reading: Reading) -> list[str]:
+    found = []
+    for root_id, tape_no, *row in reading.session.rows("SELECT root_id, tape_no, volume_id, first, last, size, mark FROM search_volumes", {}):
+        volume, part, query = Row(*row), part_of(root_id, tape_no), TapeQuery(tape=f"no. {tape_no}")
+        raw = Pages(reading.session, part, volume, Slabs(most=0)).read(0, volume.size)
+        entries = (entry_of(row, tape=query.tape) for row in rows(reading, part, Segment(tape_no, volume.first, volume.last), query))
+        if len(raw) != volume.size or crc32(raw) != volume.mark or not agrees(raw, entries, first=volume.first, last=volume.last):
+            found.append(f"no. {tape_no}: {volume.first} to {volume.last}")
+    ((strays,),) = reading.session.rows("SELECT count(*) FROM search_pages p WHERE NOT EXISTS (SELECT 1 FROM search_volumes v WHERE v.volume_id = p.volume_id)", {})
+    return [*found, f"{strays} pages of no volume"] if strays else found

@@ -12,7 +12,7 @@ from playhead.store.statements import statements
 FOLDER = files("playhead.store").joinpath("sql", "postgres")
 SCRIPTS = {file.name.removesuffix(".sql"): re.sub(r"--.*", "", file.read_text("utf-8")) for file in FOLDER.iterdir()}
 SCHEMA = ("schema", *sorted(name for name in SCRIPTS if name[:4].isdigit()))
-OF_A_FAMILY = ("families", "tapes", "entries", "segments", "leases", "cursors")
+OF_A_FAMILY = ("families", "tapes", "entries", "segments", "leases", "cursors", "search_volumes", "search_pages")
 BY_NAME_ALONE = {"tape_names": "tenant, name_key", "blobs": "tenant, digest", "schema_version": "v"}
 """What finds a family, what is shared by all of them, and what says how the tables are made: small, and never in one statement that must be atomic with a family's."""
 

@@ -22,11 +22,18 @@ class Spare:
         self._entries = 0
         self._written = 0.0
         self._spent = 0.0
+        self._last = now() - PATIENCE
+
+    @property
+    def is_pause(self) -> bool:
+        """Whether nothing was written for a while."""
+        return self._now() - self._last >= PATIENCE
 
     def wrote(self, entries: int, *, seconds: float) -> None:
         """Take note of how many entries were written, and how long that took."""
         self._entries += entries
         self._written += seconds
+        self._last = self._now()
 
     def use(self, step: Callable[[], bool], *, is_pause: bool, goes_on: Callable[[], bool]) -> None:
         """Do steps while that may go on: in a pause all, else as many as there is time for beside the writing. A step returns whether there is more to do."""

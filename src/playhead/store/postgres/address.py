@@ -57,6 +57,11 @@ def inherited(lineage: str) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
+def part_of(root_id: UUID, tape_no: int) -> Address:
+    """Return the address of a tape number alone, whatever it is called and whatever it stands behind."""
+    return Address(root_id, tape_no, NONE, 0, 0, "[]", 0, NONE)
+
+
 class Book:
     """Addresses and families by name, and the last id that each tape was seen with."""
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from playhead.errors import AppendOutcomeUnknown, PlayheadError, StoreError
+from playhead.store.concordance.spare import Spare
 from playhead.store.hop import Job, deliver
 from playhead.store.horizon import Horizon
 from playhead.store.lane import Queue
@@ -25,7 +26,7 @@ from playhead.store.postgres.retry import retried
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
 from playhead.store.postgres.tapes import names_of
-from playhead.store.work import Rewriting, Work, prepared
+from playhead.store.work import Rewriting, Work, Writing, prepared
 
 
 @dataclass(slots=True)
@@ -76,9 +77,10 @@ def _answered(link: Link, book: Book, question: Question) -> Any:
 class Registrar:
     """Makes the changes of a queue, one after the other, and removes what is out of use while nothing waits."""
 
-    def __init__(self, link: Link, book: Book, *, notifier: Notifier) -> None:
+    def __init__(self, link: Link, book: Book, *, notifier: Notifier, spare: Spare) -> None:
         self._link = link
         self._notifier = notifier
+        self._spare = spare
         self._changer = Changer(link, book)
         self._horizon = Horizon()
         self._purging: set[str] = set()
@@ -101,7 +103,9 @@ class Registrar:
             return done
         if (refusal := prepared(asked.work, limit=None)) is not None:
             raise refusal
+        started = time.monotonic()
         done = self._made(asked)
+        self._spare.wrote(sum(len(step.rows) for step in asked.work.steps if isinstance(step, Writing)), seconds=time.monotonic() - started)
         self._notifier.note(step.tape for step in asked.work.steps)
         if any(isinstance(step, Rewriting) for step in asked.work.steps):
             self._purging.add(asked.root)

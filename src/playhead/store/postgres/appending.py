@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import psycopg
 
+from playhead.store.concordance.spare import Spare
 from playhead.store.hop import Job, deliver
 from playhead.store.horizon import Horizon
 from playhead.store.lane import Queue
@@ -54,10 +56,11 @@ class _Sending:
 class Appender:
     """Makes the appends of a queue by single statements; what one does not make is left in doubt, for the next lane."""
 
-    def __init__(self, link: Link, book: Book, *, notifier: Notifier) -> None:
+    def __init__(self, link: Link, book: Book, *, notifier: Notifier, spare: Spare) -> None:
         self._link = link
         self._book = book
         self._notifier = notifier
+        self._spare = spare
         self._horizon = Horizon()
         self._sql = statements("postgres/append")
 
@@ -65,7 +68,10 @@ class Appender:
         """Make the appends until the queue ends."""
         try:
             for jobs in queue.groups(GROUP, patience=self._notifier.due_in):
+                started = monotonic()
                 self._do([job for job in jobs if not job.ticket.done() and _is_prepared(job)])
+                if jobs:
+                    self._spare.wrote(sum(len(step.rows) for job in jobs for step in job.work.steps if isinstance(step, Writing)), seconds=monotonic() - started)
                 deliver(jobs)
                 self._notifier.tell(self._link)
         finally:

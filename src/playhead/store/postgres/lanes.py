@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
+from playhead.entry.entry import TapeEntry
+from playhead.errors import StoreError
+from playhead.store.concordance.spare import Spare
 from playhead.store.family import kin_of
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.postgres import blobs, leases, reader, records
@@ -15,12 +20,17 @@ from playhead.store.postgres.answering import Changes, Deed, Question, Registrar
 from playhead.store.postgres.appending import Appender, Doubt
 from playhead.store.postgres.archived import archive, compact
 from playhead.store.postgres.branching import collect
+from playhead.store.postgres.indexing import CatchUp, Indexer, grown
 from playhead.store.postgres.locks import Locks
 from playhead.store.postgres.notices import Listener, Notifier
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.renaming import rename
+from playhead.store.postgres.searching import PATIENCE, Behind, Search
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
+from playhead.store.postgres.volumes import shelves
+from playhead.store.query import TapeQuery
+from playhead.store.ranked.hit import Hit
 from playhead.store.work import Work
 
 _REGISTRARS = 2
@@ -29,23 +39,27 @@ _HURRY = 1.0
 
 
 class Lanes:
-    """Reads over several connections, appends over one, changes families over two, locks over one, looks after the tables over one, and listens over one; each is opened when it is needed."""
+    """Reads over several connections, appends over one, changes families over two; one each holds locks, looks after the tables, makes volumes, listens. Each is opened when it is needed."""
 
     blobs, leases, reader, records = blobs, leases, reader, records
     collect, rename = staticmethod(collect), staticmethod(rename)
 
     def __init__(self, server: Server, *, connections: int) -> None:
         self._server = server
-        prepared, book, notifier, self._listener = Prepared(), Book(), Notifier(server), Listener()
+        self._shelves = shelves()
+        prepared, book, notifier, spare, self._listener = Prepared(), Book(), Notifier(server), Spare(), Listener()
 
         def link() -> Link:
             return Link(server, prepared=prepared)
 
         def append(queue: Queue) -> None:
-            Appender(Link(server, prepared=prepared, wait=_HURRY), book, notifier=notifier).serve(queue)
+            Appender(Link(server, prepared=prepared, wait=_HURRY), book, notifier=notifier, spare=spare).serve(queue)
 
         def register(queue: Queue) -> None:
-            Registrar(link(), book, notifier=notifier).serve(queue)
+            Registrar(link(), book, notifier=notifier, spare=spare).serve(queue)
+
+        def index(queue: Queue) -> None:
+            Indexer(Link(replace(server, durability="process"), prepared=prepared), spare=spare).serve(queue)
 
         def listen(queue: Queue, listener: Listener = self._listener) -> None:
             listener.serve(queue, link=link())
@@ -56,6 +70,7 @@ class Lanes:
         self._changing = Lane(register, size=_REGISTRARS, name="playhead registrar")
         self._locking = Lane(reads, size=1, name="playhead locks")
         self._tending = Lane(reads, size=1, name="playhead upkeep")
+        self._indexing = Lane(index, size=1, name="playhead indexer")
         self._listening = Lane(listen, size=1, name="playhead listener")
         self.locks = Locks(partial(_asked, self._locking, server), space=f"{server.schema}/{server.tenant}")
 
@@ -66,11 +81,29 @@ class Lanes:
     async def append(self, work: Work) -> Any:
         """Append by one statement, or by a transaction where that does not do."""
         made = await self._appending.run(work)
-        return await self.change(work, made) if isinstance(made, Doubt) else made
+        if isinstance(made, Doubt):
+            return await self.change(work, made)
+        self._note(work, made)
+        return made
 
     async def change(self, work: Work, doubt: Doubt | None = None) -> Any:
         """Make changes to a family in one transaction."""
-        return await self._changing.run(Changes(kin_of(work.steps[0].tape).root, work, doubt))
+        made = await self._changing.run(Changes(kin_of(work.steps[0].tape).root, work, doubt))
+        if made is not None:
+            self._note(work, made)
+        return made
+
+    async def search(self, query: TapeQuery, text: str, *, smoothed: bool) -> list[Hit]:
+        """Return the entries found; where a search would have to read much itself, volumes are made first."""
+        indexes = self._server.search == "index"
+        search = Search(query=query, text=text, smoothed=smoothed, shelves=self._shelves, uses_volumes=indexes, patience=PATIENCE if indexes and not self._server.read_only else None)
+        found: list[Hit] | Behind = await self.ask(search)
+        if isinstance(found, Behind):
+            with suppress(StoreError):
+                while await self._indexing.run(CatchUp(found.parts, found.is_spoilt)):
+                    found = Behind(found.parts)
+            found = cast("list[Hit]", await self.ask(replace(search, patience=None)))
+        return found
 
     async def do(self, tape: str, do: Callable[[Any], Any], *, makes: bool, purges: bool) -> Any:
         """Have something done to the family of a tape in one transaction."""
@@ -101,7 +134,13 @@ class Lanes:
         stop_and_wait(*self._all())
 
     def _all(self) -> tuple[Lane, ...]:
-        return self._appending, self._changing, self._reading, self._locking, self._tending, self._listening
+        return self._appending, self._changing, self._reading, self._locking, self._tending, self._indexing, self._listening
+
+    def _note(self, work: Work, made: Sequence[Sequence[TapeEntry]]) -> None:
+        """Have volumes made of what grew, in a pause."""
+        if self._server.search == "index":
+            for tape in grown(work, made):
+                self._indexing.post(tape)
 
 
 async def _asked(lane: Lane, server: Server, ask: Callable[[Reading], Any]) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from itertools import chain, groupby
+from operator import itemgetter
 
+from playhead.store.damage import missing
 from playhead.store.gaps import gapless
 from playhead.store.postgres.address import Address, Segment
-from playhead.store.postgres.keys import Texts, raw
+from playhead.store.postgres.keys import Numbers, Texts, raw
 from playhead.store.postgres.reading import Reading
 from playhead.store.query import TapeQuery
 from playhead.store.row import RawRow, cell, microseconds, of_kinds, within_dates
@@ -25,6 +27,17 @@ def rows(reading: Reading, address: Address, piece: Segment, query: TapeQuery) -
     since = _ALWAYS[0] if query.since is None else microseconds(query.since)
     until = _ALWAYS[1] if query.until is None else microseconds(query.until)
     return _by_date(reading, address, piece, query, dates=(since, until))
+
+
+def rows_at(reading: Reading, address: Address, places: Mapping[int, int], *, tape: str) -> dict[int, RawRow]:
+    """Return the rows of ids by their ids, each given with the tape number that it stands in. Raises StoreDamaged where one is missing."""
+    found = reading.at(address, "at_places", tapes=Numbers(places.values()), ids=Numbers(places)) if places else []
+    by_tape = groupby(sorted(found, key=itemgetter(0, 1)), key=itemgetter(0))
+    there = {row[0]: row for tape_no, its in by_tape for row in reading.filled(address, [row[1:] for row in its], tape_no=tape_no)}
+    for id in places:
+        if id not in there:
+            raise missing(tape, id, id)
+    return there
 
 
 def kinds_of(query: TapeQuery) -> Texts:

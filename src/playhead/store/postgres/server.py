@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.errors import InvalidInput, MissingExtra
-from playhead.store.connection import Durability
+from playhead.store.connection import Durability, SearchBy
 
 _PASSWORDS = ("password", "passfile", "sslpassword")
 _LEAST_PATIENCE = 1.0
@@ -26,6 +26,7 @@ class Server:
     durability: Durability
     timeout: float
     read_only: bool
+    search: SearchBy = "index"
 
     @property
     def patience(self) -> float:

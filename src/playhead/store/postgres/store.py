@@ -18,13 +18,12 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
-from playhead.store.connection import Durability
+from playhead.store.connection import Durability, SearchBy
 from playhead.store.names import checked_name
 from playhead.store.postgres.server import Server, label_of
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.ranked.unindexed import search
 from playhead.store.retention import ArchiveReport, archived_in_steps
 from playhead.store.work import Work, appended, changed
 
@@ -39,14 +38,26 @@ class PostgresTapeStore:
     `conninfo` is a URL or what else libpq takes. The tables stand in `schema`, which is made where it is missing; tapes of another `tenant` are
     not seen. `durability` says what an acknowledged append survives: "disk" a loss of power at the server, "process" the end of this process.
     `timeout` is for how many seconds it waits for others and for a server that is away; `connections` is how many questions are answered at once.
+    `search` says whether an index of words is kept beside the entries ("index"), or a search reads its whole tape ("scan").
     With `read_only` nothing is written or made. Works under asyncio and trio, in any number of tasks and threads; a fork of the process may go on using it.
     All promises hold (D1 to D8). Needs `playhead[postgres]`.
     """
 
     promises = frozenset({"D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8"})
 
-    def __init__(self, conninfo: str, *, schema: str = "playhead", tenant: str = "", durability: Durability = "disk", timeout: float = 30.0, connections: int = 4, read_only: bool = False) -> None:
-        server = Server(conninfo=conninfo, label=label_of(conninfo), schema=_checked_word(schema, "schema"), tenant=tenant, durability=durability, timeout=timeout, read_only=read_only)
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        schema: str = "playhead",
+        tenant: str = "",
+        durability: Durability = "disk",
+        timeout: float = 30.0,
+        connections: int = 4,
+        search: SearchBy = "index",
+        read_only: bool = False,
+    ) -> None:
+        server = Server(conninfo=conninfo, label=label_of(conninfo), schema=_checked_word(schema, "schema"), tenant=tenant, durability=durability, timeout=timeout, read_only=read_only, search=search)
         _check(server, connections=connections)
         from playhead.store.postgres.lanes import Lanes  # noqa: PLC0415 - needs the driver
 
@@ -189,8 +200,9 @@ class PostgresTapeStore:
 
     async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
         """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
-        whole = await self.fetch_all(TapeQuery(tape=query.tape))
-        return await to_thread.run_sync(partial(search, whole, query, text, smoothed=smoothed))
+        checked_name(query.tape)
+        self._check_open()
+        return await self._lanes.search(query, text, smoothed=smoothed)
 
     async def put_blob(self, data: bytes, *, mime: str | None = None) -> Blob:
         """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
@@ -264,6 +276,8 @@ def _check(server: Server, *, connections: int) -> None:
         raise InvalidInput(f"A store's durability is 'disk' or 'process', not {server.durability!r}.")
     if not isinstance(server.timeout, (int, float)) or not server.timeout >= 0:
         raise InvalidInput(f"A store's timeout is a number of seconds, not {server.timeout!r}.")
+    if server.search not in get_args(SearchBy):
+        raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {server.search!r}.")
     if not isinstance(connections, int) or connections < 1:
         raise InvalidInput(f"A store answers over at least one connection, not {connections!r}.")
     if server.tenant:

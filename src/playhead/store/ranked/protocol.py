@@ -7,15 +7,7 @@ taken in yet is a stretch of its own, whose part is made in memory (`playhead.st
 Every answer is exact: documents, lengths and frequencies decide the scores, and these are the same in every store. How long an
 entry is, is told by its code (`playhead.store.ranked.reading.length_code`), one byte; how often a term stands in it up to 255 times.
 
-In SQL, an index is four plain tables; in PostgreSQL, `root_id` leads every key, texts are compared as bytes (COLLATE "C"), and no
-GIN index is needed:
-
-    search_marks      (root_id, tape_id, rules, searched)                       how far a tape is taken in, by which RULES
-    search_documents  (root_id, tape_id, block, lengths, kinds, dates, digests)  a byte or eight an entry, 1,024 entries a block
-    search_terms      (root_id, tape_id, term, block, counts, ids)               postings of a term in a block
-    search_totals     (root_id, tape_id, block, documents, length)               of all blocks before
-
-A term's frequency is the sum over its blocks, and over a part of the last; a vocabulary is a range of the key's terms.
+The index that the stores keep is made of volumes (`playhead.store.concordance`).
 """
 
 from __future__ import annotations

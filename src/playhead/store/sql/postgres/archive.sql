@@ -36,4 +36,4 @@ UPDATE entries SET enc = 1, meta = ''::bytea, body = ''::bytea
 WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b AND enc = 0
 
 -- name: compact
-VACUUM (FULL) entries, segments, tapes, blobs
+VACUUM (FULL) entries, segments, tapes, blobs, search_volumes, search_pages

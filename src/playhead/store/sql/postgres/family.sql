@@ -150,5 +150,21 @@ WITH edge AS (
 )
 SELECT max(seq) FROM purged HAVING count(*) > 0
 
+-- name: purge_volume
+-- One of its volumes of terms, if there is any.
+WITH gone AS (
+    DELETE FROM search_volumes WHERE root_id = %(root)b AND tape_no = %(tape)b
+      AND volume_id = (SELECT volume_id FROM search_volumes WHERE root_id = %(root)b AND tape_no = %(tape)b LIMIT 1)
+    RETURNING volume_id
+), pages AS (
+    DELETE FROM search_pages p USING gone g WHERE p.root_id = %(root)b AND p.volume_id = g.volume_id
+)
+SELECT volume_id FROM gone
+
 -- name: forget_tape
 DELETE FROM tapes WHERE root_id = %(root)b AND tape_no = %(tape)b AND NOT in_use
+
+-- name: forget_volumes
+-- Those that were made of it meanwhile.
+WITH gone AS (DELETE FROM search_volumes WHERE root_id = %(root)b AND tape_no = %(tape)b RETURNING volume_id)
+DELETE FROM search_pages p USING gone g WHERE p.root_id = %(root)b AND p.volume_id = g.volume_id

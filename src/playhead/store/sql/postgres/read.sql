@@ -61,6 +61,11 @@ WHERE t.root_id = %(root)b AND t.tape_no = %(tape)b AND t.name_key = %(name)b AN
 SELECT seq, kind, ts, digest, meta, body, enc FROM entries
 WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b ORDER BY seq LIMIT %(limit)b
 
+-- name: at_places
+SELECT p.tape_no, e.seq, e.kind, e.ts, e.digest, e.meta, e.body, e.enc
+FROM unnest(%(tapes)b::bigint[], %(ids)b::bigint[]) AS p (tape_no, seq)
+JOIN entries e ON e.root_id = %(root)b AND e.tape_no = p.tape_no AND e.seq = p.seq
+
 -- name: range_newest_first
 SELECT seq, kind, ts, digest, meta, body, enc FROM entries
 WHERE root_id = %(root)b AND tape_no = %(tape)b AND seq BETWEEN %(low)b AND %(high)b ORDER BY seq DESC LIMIT %(limit)b

@@ -129,6 +129,30 @@ CREATE TABLE blobs (
     PRIMARY KEY (tenant, digest)
 );
 
+-- Which volumes of terms there are, so that a search need not read the entries: a cache, made anew where it is missing or spoilt. A volume is the
+-- same whoever makes it, and each ends where the next begins: who comes second with one that begins at an id drops it.
+CREATE TABLE search_volumes (
+    root_id   uuid   NOT NULL,
+    tape_no   bigint NOT NULL,
+    first     bigint NOT NULL, -- the ids of its entries
+    last      bigint NOT NULL,
+    size      bigint NOT NULL, -- in bytes
+    mark      bigint NOT NULL, -- the CRC-32 of these
+    made_at   bigint NOT NULL,
+    volume_id uuid   NOT NULL, -- random, as those of families
+    rules     text   NOT NULL, -- by which its terms were told: other versions make other volumes beside these
+    PRIMARY KEY (root_id, tape_no, rules, first)
+);
+
+-- The bytes of volumes. Four rows with all that stands around them fill a page of the server's, and none is so long that it would be kept elsewhere.
+CREATE TABLE search_pages (
+    root_id   uuid    NOT NULL,
+    volume_id uuid    NOT NULL,
+    page      integer NOT NULL, -- from 0 on, each of 1,968 bytes but the last
+    content   bytea   NOT NULL,
+    PRIMARY KEY (root_id, volume_id, page)
+);
+
 -- What archived entries say, compressed, many together. Their rows stay in entries, with enc = 1 and without meta and body.
 CREATE TABLE segments (
     root_id uuid   NOT NULL,
