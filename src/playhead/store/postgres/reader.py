@@ -13,6 +13,7 @@ from typing import TypeVar
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged
 from playhead.store.gaps import gapless
+from playhead.store.parting import Load
 from playhead.store.postgres.address import Address
 from playhead.store.postgres.keys import Numbers, Texts, text_key, uid_key
 from playhead.store.postgres.reading import Moved, Reading
@@ -98,28 +99,28 @@ def _at_once(reading: Reading, query: TapeQuery, address: Address) -> list[TapeE
     if query.only is not None:
         statement, kinds = f"{statement}_of_kinds", {"kinds": kinds_of(query)}
     found = reading.proved(address, statement, low=low, high=stop - 1, limit=limit, **kinds)
-    own = _own(found, range(low, min(found[0][-1], stop - 1) + 1), query)
+    own = _own(found, range(low, min(found[0][-1], stop - 1) + 1), query, load=reading.load)
     if not inherits or len(own) == limit:
         return own
     pieces = address.pieces(range(first, min(stop, low)), head=address.before, descending=True)
     rest = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
-    return [*own, *(entry_of(row, tape=query.tape) for row in islice(rest, limit - len(own)))]
+    return [*own, *(entry_of(row, tape=query.tape, load=reading.load) for row in islice(rest, limit - len(own)))]
 
 
-def _own(found: Sequence[Row], ids: range, query: TapeQuery) -> list[TapeEntry]:
+def _own(found: Sequence[Row], ids: range, query: TapeQuery, *, load: Load) -> list[TapeEntry]:
     """Return the entries of rows, each with the end of the tape behind it; without kinds, those of all the ids. Raises StoreDamaged where one is missing."""
     there = [row[:-1] for row in found if row[0] is not None]
     wanted = ids[::-1][: query.count] if query.descending else ids[: query.count]
     if query.only is None and (len(there) != len(wanted) or (there and (there[0][0], there[-1][0]) != (wanted[0], wanted[-1]))):
         list(gapless(there, wanted, query.tape))
-    return [entry_of(row, tape=query.tape) for row in there]
+    return [entry_of(row, tape=query.tape, load=load) for row in there]
 
 
 def _fetched(reading: Reading, query: TapeQuery, address: Address) -> list[TapeEntry]:
     end, ids = view_of(reading, address, query)
     pieces = address.pieces(ids, head=end, descending=query.descending)
     found = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
-    entries = map(partial(entry_of, tape=query.tape), found) if query.text is None else holding(found, query.text, tape=query.tape)
+    entries = map(partial(entry_of, tape=query.tape, load=reading.load), found) if query.text is None else holding(found, query.text, tape=query.tape, load=reading.load)
     return list(islice(entries, query.count))
 
 
@@ -140,5 +141,5 @@ def _with(reading: Reading, address: Address, tape: str, statement: str, wanted:
         return {}
     segments = (*address.inherited(), (address.tape_no, 0, _end(reading, address)))
     found = reading.at(address, statement, tapes=Numbers(s[0] for s in segments), lasts=Numbers(s[2] for s in segments), wanted=wanted)
-    entries = [entry_of(row[1:], tape=tape) for row in sorted(found, key=lambda row: (row[0], -row[1]))]
+    entries = [entry_of(row[1:], tape=tape, load=reading.load) for row in sorted(found, key=lambda row: (row[0], -row[1]))]
     return {str(entry.uid if statement == "with_uids" else entry.meta[IDEMPOTENCY_KEY]): entry for entry in entries}

@@ -140,12 +140,12 @@ LIMIT 1
 
 -- name: purge
 -- The first of its entries; the last of them comes back.
-WITH some AS (
+WITH gone AS (
     DELETE FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b
       AND seq <= (SELECT max(seq) FROM (SELECT seq FROM entries WHERE root_id = %(root)b AND tape_no = %(tape)b ORDER BY seq LIMIT 1000) first)
     RETURNING seq
 )
-SELECT max(seq) FROM some HAVING count(*) > 0
+SELECT max(seq) FROM gone HAVING count(*) > 0
 
 -- name: forget_tape
 DELETE FROM tapes WHERE root_id = %(root)b AND tape_no = %(tape)b AND NOT in_use
