@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import psycopg
 import pytest
 
 from tests.integration.program import Program
@@ -51,7 +52,18 @@ def test_a_tape_goes_from_a_file_to_the_server_and_back_with_its_uids(playhead: 
     assert len([entry for entry in there if entry["kind"] == "message"]) == 2
 
 
-@pytest.mark.parametrize("words", [("verify",), ("salvage",), ("backup", "copy.db")])
+def test_a_store_is_proved_and_what_is_damaged_is_named(playhead: Program, url: str, postgres_url: str):
+    for text in ("one", "two"):
+        playhead.json("append", "--tape", "t", text, "--store", url)
+    ran = playhead.run("verify", "--store", url)
+    assert (ran.code, "1 tape, 2 entries, sound" in ran.out) == (0, True), ran.out + ran.err
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("UPDATE playhead.entries SET body = '{}' WHERE seq = 2")
+    ran = playhead.run("verify", "--store", url)
+    assert (ran.code, "tape 't', entry 2" in ran.out, "playhead export" in ran.err) == (1, True, True), ran.out + ran.err
+
+
+@pytest.mark.parametrize("words", [("salvage",), ("backup", "copy.db")])
 def test_what_looks_after_files_names_the_servers_own_tools(playhead: Program, url: str, words: tuple[str, ...]):
     ran = playhead.run(*words, "--store", url)
     assert ran.code != 0
