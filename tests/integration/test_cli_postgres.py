@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import anyio
+import psycopg
 import pytest
 
 import playhead as ph
@@ -84,7 +85,18 @@ def test_older_entries_are_archived_on_the_server(playhead: Program, url: str):
     assert [entry["payload"]["content"][-1] for entry in shown["entries"]] == [*"012345678"]
 
 
-@pytest.mark.parametrize("words", [("verify",), ("salvage",), ("backup", "copy.db")])
+def test_a_store_is_proved_and_what_is_damaged_is_named(playhead: Program, url: str, postgres_url: str):
+    for text in ("one", "two"):
+        playhead.json("append", "--tape", "t", text, "--store", url)
+    ran = playhead.run("verify", "--store", url)
+    assert (ran.code, "1 tape, 2 entries, sound" in ran.out) == (0, True), ran.out + ran.err
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("UPDATE playhead.entries SET body = '{}' WHERE seq = 2")
+    ran = playhead.run("verify", "--store", url)
+    assert (ran.code, "tape 't', entry 2" in ran.out, "playhead export" in ran.err) == (1, True, True), ran.out + ran.err
+
+
+@pytest.mark.parametrize("words", [("salvage",), ("backup", "copy.db")])
 def test_what_looks_after_files_names_the_servers_own_tools(playhead: Program, url: str, words: tuple[str, ...]):
     ran = playhead.run(*words, "--store", url)
     assert ran.code != 0
