@@ -250,6 +250,7 @@ FUNCTIONS = (
     "playhead.tape.tape:diff",
     "playhead.prompt.compile:compile",
     "playhead.importers.driver:import_file",
+    "playhead.importers.driver:import_items",
     "playhead.model.registry:get_model",
     "playhead.agent.media:resolved",
     "playhead.agent.media:without_media",

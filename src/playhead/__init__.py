@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     from playhead.fold.writing.job import Deferred, Failed, Job, Paused, RungOutcome, Surroundings, Written
     from playhead.fold.writing.model_summarizer import ModelSummarizer
     from playhead.fold.writing.summarizer import Summarizer
-    from playhead.importers.driver import import_file
+    from playhead.importers.driver import import_file, import_items
     from playhead.importers.report import ImportReport, Progress
     from playhead.llm.llm import LLM
     from playhead.llm.result import ToolAutoResult
@@ -183,10 +183,10 @@ __all__ = [
     "Ticked", "Tool", "ToolAutoResult", "ToolCall", "ToolCallEvent", "ToolContext", "ToolFailed", "ToolOutcome", "ToolResult", "ToolResultEvent", "ToolSpec", "TransferProgress",
     "TransferReport", "UnavailableTapeStore", "Unit", "Units", "UnreadableFile", "UnstorableValue", "Usage", "UsageEvent", "VerifyReport", "WholeStore",
     "WindowedPassthroughStrategy", "WireError", "Written", "adapt", "assistant", "backup", "build_messages", "compile", "content_result", "copy_store", "copy_tape", "counter_for",
-    "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_store",
-    "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce", "report_html", "resolved",
-    "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs", "usage_of", "user",
-    "verify", "without_media",
+    "default_counter", "default_tape_context", "diff", "drop_images", "drop_tool_results", "export_store", "extract", "gc_blobs", "get_model", "import_file", "import_items",
+    "import_store", "instrument", "keep_last", "latest_read_only", "load_plugins", "mask", "memory_tools", "messages_from", "open_store", "open_tape", "pipe", "reduce",
+    "report_html", "resolved", "result_content", "salvage", "sync", "system", "tape_tools", "testing", "thaw", "tool", "tool_result_message", "trim_tool_results", "unused_blobs",
+    "usage_of", "user", "verify", "without_media",
 ]
 # fmt: on
 
@@ -241,7 +241,7 @@ _HOMES = {
     "playhead.fold.writing.job": "Deferred Failed Job Paused RungOutcome Surroundings Written",
     "playhead.fold.writing.model_summarizer": "ModelSummarizer",
     "playhead.fold.writing.summarizer": "Summarizer",
-    "playhead.importers.driver": "import_file",
+    "playhead.importers.driver": "import_file import_items",
     "playhead.importers.report": "ImportReport Progress",
     "playhead.llm.llm": "LLM",
     "playhead.llm.result": "ToolAutoResult",

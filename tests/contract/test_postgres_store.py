@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psycopg
 import pytest
 
 from playhead.store.postgres.store import PostgresTapeStore
@@ -20,6 +21,11 @@ class TestPostgresTapeStoreOnDisk(StoreContract):
 
     def open_store(self, place: Path) -> PostgresTapeStore:
         return PostgresTapeStore(self.url, **self.options)
+
+    def spoil_blob(self, place: Path, digest: str, spoilt: bytes) -> None:
+        with psycopg.connect(self.url) as connection:
+            changed = connection.execute("UPDATE playhead.blobs SET data = %s WHERE digest = %s", (spoilt, bytes.fromhex(digest.removeprefix("sha256:"))))
+            assert changed.rowcount == 1
 
 
 class TestPostgresTapeStoreUnderTrio(TestPostgresTapeStoreOnDisk):

@@ -33,9 +33,11 @@ from playhead.store.file.disk import Disk
 from playhead.testing.clock import FakeClock
 from playhead.testing.stage import note
 
-kind, place = sys.argv[1], Path(sys.argv[2])
+kind, place = sys.argv[1], sys.argv[2] if sys.argv[1] == "postgres" else Path(sys.argv[2])
 
 def opened(disk=None):
+    if kind == "postgres":
+        return ph.PostgresTapeStore(place, durability="process", inline_limit={LIMIT})
     if kind == "sqlite":
         return ph.SQLiteTapeStore(place / "tapes.db", durability="process", inline_limit={LIMIT})
     return ph.FileTapeStore(place / "tapes", durability="process", inline_limit={LIMIT}, disk=disk, on_finding=lambda finding: None)
@@ -74,13 +76,15 @@ anyio.run(main)
 )
 
 
-def opened(kind: str, place: Path) -> Any:
+def opened(kind: str, place: Any) -> Any:
+    if kind == "postgres":
+        return ph.PostgresTapeStore(place, durability="process", inline_limit=LIMIT)
     if kind == "sqlite":
         return ph.SQLiteTapeStore(place / "tapes.db", durability="process", inline_limit=LIMIT)
     return ph.FileTapeStore(place / "tapes", durability="process", inline_limit=LIMIT, on_finding=lambda finding: None)
 
 
-async def prepared(kind: str, place: Path, number: int) -> None:
+async def prepared(kind: str, place: Any, number: int) -> None:
     """Leave blobs that were put yesterday and that nothing names: half of them the writer will put again, as media and as parts of payloads."""
     with clock.using(FakeClock(clock.now() - timedelta(days=1))):
         async with opened(kind, place) as store:
@@ -89,7 +93,7 @@ async def prepared(kind: str, place: Path, number: int) -> None:
                 await store.put_blob((f"round {number}, {blob} " * 1_000).encode(), mime="text/plain; charset=utf-8")
 
 
-async def checked(kind: str, place: Path, acknowledged: dict[str, tuple[int, str, int, int]]) -> None:
+async def checked(kind: str, place: Any, acknowledged: dict[str, tuple[int, str, int, int]]) -> None:
     """Prove that every entry that was acknowledged is there with all that it refers to, and that nothing is damaged."""
     async with opened(kind, place) as store:
         there = {entry.uid: entry for tape in "abc" for entry in await store.fetch_all(ph.TapeQuery(tape=tape))}
@@ -98,17 +102,19 @@ async def checked(kind: str, place: Path, acknowledged: dict[str, tuple[int, str
             assert there[uid].payload["text"] == f"round {round_}, {number} " * length
         for entry in there.values():
             assert digest_of(await store.get_blob(entry.meta["ref"])) == entry.meta["ref"] and entry.payload["text"]
-    assert not [flaw for flaw in ph.verify(place / ("tapes.db" if kind == "sqlite" else "tapes")).flaws if flaw.severity != "remnant"]
+    url = place if kind == "postgres" else place / ("tapes.db" if kind == "sqlite" else "tapes")
+    assert not [flaw for flaw in ph.verify(url).flaws if flaw.severity != "remnant"]
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "file"])
-def test_nothing_that_is_referred_to_is_lost_whoever_is_killed(kind: str, tmp_path: Path):
+@pytest.mark.parametrize("kind", ["sqlite", "file", "postgres"])
+def test_nothing_that_is_referred_to_is_lost_whoever_is_killed(kind: str, tmp_path: Path, request: pytest.FixtureRequest):
+    place = request.getfixturevalue("postgres_url") if kind == "postgres" else tmp_path
     chance = random.Random(11)
     acknowledged: dict[str, tuple[int, str, int, int]] = {}
     for number in range(ROUNDS):
-        anyio.run(prepared, kind, tmp_path, number)
-        others = [started(COLLECTOR, kind, tmp_path) for _ in range(2)]
-        writer = started(WRITER, kind, tmp_path, number, number, BLOBS // 2)
+        anyio.run(prepared, kind, place, number)
+        others = [started(COLLECTOR, kind, place) for _ in range(2)]
+        writer = started(WRITER, kind, place, number, number, BLOBS // 2)
         told = [writer.stdout.readline() for _ in range(chance.randrange(1, 60))]
         order = chance.sample([*others, writer], 3)
         for process in order[:2]:
@@ -121,11 +127,11 @@ def test_nothing_that_is_referred_to_is_lost_whoever_is_killed(kind: str, tmp_pa
             process.communicate()
         for uid, digest, blob, length in (line.decode().split() for line in told if line.endswith(b"\n")):
             acknowledged[uid] = (number, digest, int(blob), int(length))
-        anyio.run(checked, kind, tmp_path, acknowledged)
+        anyio.run(checked, kind, place, acknowledged)
     assert len(acknowledged) > ROUNDS * 5
 
     async def last() -> None:
-        async with opened(kind, tmp_path) as store:
+        async with opened(kind, place) as store:
             entries = [entry for tape in "abc" for entry in await store.fetch_all(ph.TapeQuery(tape=tape))]
             named = {entry.meta["ref"] for entry in entries} | {digest_of(text.encode()) for entry in entries if len(text := entry.payload["text"]) > LIMIT}
             with clock.using(FakeClock(clock.now() + timedelta(hours=2))):
@@ -133,7 +139,7 @@ def test_nothing_that_is_referred_to_is_lost_whoever_is_killed(kind: str, tmp_pa
             assert {blob.digest for blob in await store.blobs()} == named
 
     anyio.run(last)
-    anyio.run(checked, kind, tmp_path, acknowledged)
+    anyio.run(checked, kind, place, acknowledged)
 
 
 SWEEP = (

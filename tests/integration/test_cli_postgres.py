@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import anyio
+import psycopg
 import pytest
 
+import playhead as ph
 from tests.integration.program import Program
 from tests.postgres import with_words
+from tests.unit.store.moving import exported, files_of, furnish
 
 TAPE = "support/42"
 
@@ -52,7 +56,47 @@ def test_a_tape_goes_from_a_file_to_the_server_and_back_with_its_uids(playhead: 
     assert len([entry for entry in there if entry["kind"] == "message"]) == 2
 
 
-@pytest.mark.parametrize("words", [("verify",), ("salvage",), ("backup", "copy.db")])
+def test_whole_tapes_go_to_the_server_and_come_back_the_same(playhead: Program, url: str):
+    async def begin() -> dict[str, str]:
+        async with ph.SQLiteTapeStore(playhead.store) as store:
+            await furnish(store)
+            return await exported(store, playhead.place / "wanted")
+
+    wanted = anyio.run(begin)
+    assert len(playhead.json("copy", "--to", url)["tapes"]) == 4
+    playhead.json("copy", "--from", url, "--to", "sqlite:///again.db")
+    for number, store in enumerate((url, "sqlite:///again.db")):
+        playhead.json("export", "--store", store, "--to", f"export {number}")
+        assert files_of(playhead.place / f"export {number}") == wanted
+    playhead.json("rename", "support/42", "support/43", "--store", url)
+    assert playhead.json("import", "--from", "export 0", "--store", url)["tapes"] == ["support/42"]
+
+
+def test_older_entries_are_archived_on_the_server(playhead: Program, url: str):
+    async def begin() -> None:
+        async with ph.open_store(url) as store:
+            await ph.Tape(store, "t").append_many([ph.user(f"the same words again and again, number {number}") for number in range(9)])
+
+    anyio.run(begin)
+    report = playhead.json("archive", "--tape", "t", "--below", "7", "--store", url)
+    assert (report["upto"], report["entries"], report["after"] < report["before"]) == (6, 6, True)
+    assert "up to entry 6" in playhead.run("archive", "--tape", "t", "--below", "7", "--store", url).out
+    shown = playhead.json("show", "--tape", "t", "--store", url)
+    assert [entry["payload"]["content"][-1] for entry in shown["entries"]] == [*"012345678"]
+
+
+def test_a_store_is_proved_and_what_is_damaged_is_named(playhead: Program, url: str, postgres_url: str):
+    for text in ("one", "two"):
+        playhead.json("append", "--tape", "t", text, "--store", url)
+    ran = playhead.run("verify", "--store", url)
+    assert (ran.code, "1 tape, 2 entries, sound" in ran.out) == (0, True), ran.out + ran.err
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("UPDATE playhead.entries SET body = '{}' WHERE seq = 2")
+    ran = playhead.run("verify", "--store", url)
+    assert (ran.code, "tape 't', entry 2" in ran.out, "playhead export" in ran.err) == (1, True, True), ran.out + ran.err
+
+
+@pytest.mark.parametrize("words", [("salvage",), ("backup", "copy.db")])
 def test_what_looks_after_files_names_the_servers_own_tools(playhead: Program, url: str, words: tuple[str, ...]):
     ran = playhead.run(*words, "--store", url)
     assert ran.code != 0

@@ -27,7 +27,7 @@ TELLING = {
     "auto_explain.log_buffers": "on",
     "auto_explain.log_format": "json",
 }
-PARTS = {"tapes", "search_volumes", "search_pages", *(f"entries_{n}" for n in range(64))}
+PARTS = {"tapes", "segments", "search_volumes", "search_pages", *(f"entries_{n}" for n in range(64))}
 
 
 async def merge(store: PostgresTapeStore) -> object:
@@ -35,6 +35,7 @@ async def merge(store: PostgresTapeStore) -> object:
 
 
 ROWS = 100_000
+ARCHIVED = 6_000
 MOST = 400
 """Pages that one statement may look at, however long the tape is: fifty entries are found on a few, their sidecar's and their branch's, too."""
 DEEDS: dict[str, Callable[[PostgresTapeStore], Awaitable[object]]] = {
@@ -44,6 +45,10 @@ DEEDS: dict[str, Callable[[PostgresTapeStore], Awaitable[object]]] = {
     "append beside": lambda store: store.append_many(sidecar_name("t", "s"), [note("s")]),
     "the last fifty": lambda store: store.fetch_all(TapeQuery(tape="t").newest_first().limit(50)),
     "fifty in the middle": lambda store: store.fetch_all(TapeQuery(tape="t").after(ROWS // 2).limit(50)),
+    "fifty archived ones": lambda store: store.fetch_all(TapeQuery(tape="t").after(ARCHIVED // 2).limit(50)),
+    "archived ones here and there": lambda store: store.fetch_all(TapeQuery(tape="t").kinds("rare").up_to(ARCHIVED)),
+    "an archived one by uid": lambda store: store.find("t", uids=["rare 0"]),
+    "what is archived already": lambda store: store.archive("t", upto=ARCHIVED),
     "of a rare kind": lambda store: store.fetch_all(TapeQuery(tape="t").kinds("rare").limit(20)),
     "of a rare kind from the end": lambda store: store.fetch_all(TapeQuery(tape="t").kinds("rare").newest_first().limit(20)),
     "behind the last anchor": lambda store: store.fetch_all(TapeQuery(tape="t").last_anchor().limit(20)),
@@ -81,6 +86,7 @@ async def filled(store: PostgresTapeStore) -> None:
         await store.append_many(f"other {n}", [note("x")])
     await store.append_many("said", [note(f"w{n}") for n in range(1_100)])
     await store.append_many(sidecar_name("t", "s"), [note("side") for _ in range(10)])
+    await store.archive("t", upto=ARCHIVED)
 
 
 def nodes(plan: dict[str, object]) -> Iterator[dict[str, object]]:

@@ -79,6 +79,16 @@ class Databases:
             else:
                 self._drop(name)
 
+    @contextmanager
+    def copy(self, url: str) -> Iterator[str]:
+        """Yield the URL of a copy of a database that nobody uses, which is dropped afterwards."""
+        self.end_sessions(url)
+        name = self._create(urlsplit(url).path[1:])
+        try:
+            yield self.url(name)
+        finally:
+            self._drop(name)
+
     def end_sessions(self, url: str) -> int:
         """End all sessions of a database, wait until they are gone, and return how many there were."""
         name = urlsplit(url).path[1:]

@@ -22,6 +22,7 @@ from playhead.store.change import DISCARDED, MERGED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.testing.clock import FakeClock
 from playhead.testing.stage import note, whole
+from tests.postgres import Databases
 
 EXAMPLES = 200 if os.environ.get("PLAYHEAD_SOAK") else 20
 DAY = timedelta(days=1)
@@ -61,6 +62,9 @@ def named(place: tuple[str, str | None, str | None]) -> str:
     return name if side is None else sidecar_name(name, side)
 
 
+POSTGRES = {"postgres": lambda url: ph.PostgresTapeStore(url, durability="process", connections=1, inline_limit=LIMIT)}
+
+
 async def shown(store: Any) -> set[str]:
     """Return the digests that any tape, branch or sidecar shows, after looking at all that they say."""
     found: set[str] = set()
@@ -96,10 +100,10 @@ async def made(store: Any, step: tuple[Any, ...]) -> None:
             await store.rename(named((place[0], place[1], None)), name if place[1] is None else branch_name(place[0], name))
 
 
-async def lived(kind: str, place: Path, history: list[tuple[Any, ...]]) -> None:
+async def lived(kind: str, place: Any, history: list[tuple[Any, ...]]) -> None:
     time = FakeClock()
     with clock.using(time):
-        async with STORES[kind](place) as one, STORES[kind](place) as other:
+        async with (STORES | POSTGRES)[kind](place) as one, (STORES | POSTGRES)[kind](place) as other:
             handles = [one, one if kind == "memory" else other]
             for number, step in enumerate(history):
                 store = handles[number % 2]
@@ -125,3 +129,10 @@ async def lived(kind: str, place: Path, history: list[tuple[Any, ...]]) -> None:
 def test_only_what_nothing_shows_is_collected(kind: str, history: list[tuple[Any, ...]]):
     with tempfile.TemporaryDirectory(prefix="playhead-") as place:
         anyio.run(partial(lived, kind, Path(place), [*history, ("gc", True)]))
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(history=st.lists(steps, min_size=15, max_size=30))
+def test_only_what_nothing_shows_is_collected_from_a_server(postgres: Databases, history: list[tuple[Any, ...]]):
+    with postgres.database() as url:
+        anyio.run(partial(lived, "postgres", url, [*history, ("gc", True)]))

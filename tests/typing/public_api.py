@@ -24,6 +24,7 @@ async def of_the_async_half(tape: ph.Tape, budget: ph.Budget) -> None:
     assert_type(prompt, ph.Prompt)
     assert_type(prompt.to("anthropic", model="m"), dict[str, Any])
     assert_type(await ph.import_file(Path("session.jsonl"), into=tape), ph.ImportReport)
+    assert_type(await ph.import_items([{"role": "user", "content": "Up?"}], into=tape, source="session"), ph.ImportReport)
     assert_type(await tape.archive(below="next"), ph.ArchiveReport)
     assert_type(await ph.export_store(tape.store, Path("exported"), tapes=["support/*"]), ph.TransferReport)
     assert_type(await ph.import_store("exported.tar", "sqlite:///copy.db"), ph.TransferReport)

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line
-from playhead.cli.store_choice import existing_tape
+from playhead.cli.store_choice import SERVERS, existing_tape, named_url
 from playhead.store.retention import ArchiveReport, archiving
 
 
@@ -15,7 +15,7 @@ async def archive(args: Namespace, out: Output) -> int:
     async with existing_tape(args) as tape:
         below = int(args.below) if args.below is not None and args.below.isascii() and args.below.isdigit() else args.below
         report = await tape.archive(below=below, older_than=args.older_than)
-        if not args.keep_room:
+        if not (args.keep_room or named_url(args).startswith(SERVERS)):  # who else uses the server would wait
             await archiving(tape.store).compact()
     if out.as_json:
         out.json({**_facts(report), "sidecars": [_facts(side) for side in report.sidecars]})

@@ -38,7 +38,8 @@ async def verify(args: Namespace, out: Output) -> int:
         out.lines(*table(COLUMNS, [(flaw.severity, f"{flaw.where}: {flaw.what}") for flaw in shown], width=out.width, styles=[STYLES[flaw.severity] for flaw in shown]))
     _tell_rest(len(report.flaws) + report.more - len(shown), "flaw", out)
     if not report.is_sound:
-        out.note(f"Restore a backup, or keep what can be read with {command('salvage', Namespace(store=args.store))}.")
+        keeps = "export" if upkeep.is_on_server(_url(args)) else "salvage"
+        out.note(f"Restore a backup, or keep what can be read with {command(keeps, Namespace(store=args.store))}.")
     return int(not report.is_sound)
 
 

@@ -18,7 +18,7 @@ def _add_archive(parser: Parser) -> None:
     edge = parser.add_mutually_exclusive_group(required=True)
     edge.add_argument("--below", metavar="ANCHOR|ID", type=spoken, help="what stands before the newest anchor of that name, or before that entry")
     edge.add_argument("--older-than", metavar="TIME", type=span, help="what stands before the first entry that is younger than this, such as 30d or 12h")
-    parser.add_argument("--keep-room", action="store_true", help="do not give the room that is freed back to the disk; later entries take it")
+    parser.add_argument("--keep-room", action="store_true", help="do not give the room that is freed back to the disk; later entries take it, as they always do on a server")
 
 
 UPKEEP_COMMANDS = (

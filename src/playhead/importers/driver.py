@@ -1,18 +1,21 @@
-"""`import_file`: a conversation kept by another program goes onto a tape."""
+"""`import_file` and `import_items`: a conversation kept by another program goes onto a tape."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
 from anyio import to_thread
 
+from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, stamped
-from playhead.errors import FileMissing, KeyConflict, UnreadableFile
+from playhead.entry.frozen import freeze
+from playhead.errors import FileMissing, InvalidInput, KeyConflict, UnreadableFile
 from playhead.importers.detect import Opened, checked_format, source_of
 from playhead.importers.items import Item, Marks, Source
 from playhead.importers.known import Known
@@ -49,6 +52,32 @@ async def import_file(
         return await _Import(opened, into, progress).run(format=format, strict=strict)
     finally:
         opened.file.close()
+
+
+async def import_items(items: Iterable[Mapping[str, object]], *, into: Tape, format: str = "auto", source: str = "items", strict: bool = False) -> ImportReport:
+    """Read a conversation that another library holds onto a tape, item by item, and return what was added.
+
+    The items are JSON objects in one of the formats of `import_file`, such as what a session or a checkpoint of an agent
+    library holds, and are read as the lines of a file are. `source` names where they come from, in each entry's
+    `meta.import`. Importing them again, with more behind them, adds only what is new. Of no items nothing is written.
+
+    Raises InvalidInput for an unknown format and for what is no JSON object, UnreadableFile where the items are of
+    another format or of several.
+    """
+    checked_format(format)
+    body = await to_thread.run_sync(_lines_of, tuple(items))
+    if not body:
+        return ImportReport(format=format, added=0, known=0, unreadable=(), conversations=0, warnings=())
+    opened = Opened(file=BytesIO(body), size=len(body), path=source, name=source)
+    return await _Import(opened, into, None).run(format=format, strict=strict)
+
+
+def _lines_of(items: tuple[object, ...]) -> bytes:
+    """Return JSON objects as lines. Raises InvalidInput for anything else."""
+    for position, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise InvalidInput(f"An item to import is a JSON object, but that at {position} is a {type(item).__name__}; give each item as a dict.")
+    return b"\n".join(codec.encode(freeze(item, path=f"items[{position}]")) for position, item in enumerate(items))
 
 
 class _Import:

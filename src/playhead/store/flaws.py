@@ -73,6 +73,11 @@ class Flaws:
             self._found[flaw] = None
 
     @property
+    def has_any(self) -> bool:
+        """Whether anything is amiss."""
+        return bool(self._found)
+
+    @property
     def has_damage(self) -> bool:
         """Whether something that was said is altered or gone."""
         return any(flaw.severity == "damage" for flaw in self._found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from playhead.errors import InvalidInput
 from playhead.store.flaws import VerifyReport
@@ -13,24 +13,39 @@ from playhead.store.urls import open_store
 
 if TYPE_CHECKING:
     from playhead.store.file.store import FileTapeStore
+    from playhead.store.postgres.server import Server
+    from playhead.store.postgres.store import PostgresTapeStore
     from playhead.store.sqlite.store import SQLiteTapeStore
 
     Kept = str | os.PathLike[str] | SQLiteTapeStore | FileTapeStore
 
 _JSONL = ".jsonl"
 _URLS = ("sqlite:", "file:", "memory:", "postgresql:", "postgres:")
+_SERVERS = ("postgresql://", "postgres://")
 _WHAT = "a path or URL of a SQLite file or of a directory of tapes, or such a store"
+_NO_BACKUP = (
+    "A PostgreSQL store is copied by its server's own tools: pg_dump takes it as it is at one moment, while others write. "
+    "Or `playhead export --to DIR` writes its tapes to a directory, which `playhead import --from DIR` takes into any store."
+)
+_NO_SALVAGE = (
+    "What is damaged in PostgreSQL is mended by its server: restore what pg_dump or the archive of its log has kept. "
+    "`playhead verify` says which entries are damaged, and `playhead export --to DIR` writes the tapes that can be read to a directory."
+)
 
 
-def verify(store: Kept) -> VerifyReport:
+def verify(store: Kept | PostgresTapeStore) -> VerifyReport:
     """Read all of a store, given as one or by its path or URL, and return what is amiss; nothing is changed.
 
-    Every entry is compared with its digest, every index and every record of the store with the entries. Others may use the store
-    meanwhile. Blocks: in async code run it in a thread. Raises FileMissing, InvalidInput, StoreUnavailable, StoreOutdated, StoreBusy.
+    Every entry is compared with its digest, every index and every record of the store with the entries; the indexes of a PostgreSQL store
+    its server proves, with pg_amcheck. Others may use the store meanwhile. Blocks: in async code run it in a thread. Raises FileMissing, InvalidInput, StoreUnavailable, StoreOutdated, StoreBusy.
     """
     from playhead.store.file.upkeep import verify as files  # noqa: PLC0415 - only the one that is asked for
     from playhead.store.sqlite.upkeep import verify as sqlite  # noqa: PLC0415 - only the one that is asked for
 
+    if (server := _server(store)) is not None:
+        from playhead.store.postgres.upkeep.verify import verify as verify_server  # noqa: PLC0415 - needs the driver
+
+        return verify_server(server)
     place = _place(store)
     return files.verify(place) if _is_directory(place) else sqlite.verify(place)
 
@@ -50,13 +65,15 @@ def salvage(place: str | os.PathLike[str]) -> SalvageReport:
     if not isinstance(place, str | os.PathLike):
         raise InvalidInput(f"A damaged store is named by its path or URL, not by {place!r}.")
     text = os.fspath(place)
+    if _server(text) is not None:
+        raise InvalidInput(_NO_SALVAGE)
     if isinstance(text, str) and text.endswith(_JSONL) and not text.startswith(_URLS) and not os.path.isdir(text):
         return salvage_tape(text)
     found = _place(place)
     return salvage_store(found.directory) if _is_directory(found) else salvage_database(found)
 
 
-def backup(store: Kept, target: str | os.PathLike[str]) -> Path:
+def backup(store: Kept | PostgresTapeStore, target: str | os.PathLike[str]) -> Path:
     """Copy a store, given as one or by its path or URL, to a new place, and return that: a store of the same kind.
 
     SQLite is copied as it is at one moment, of a directory of tapes each family is. Others may write meanwhile. Nothing is ever
@@ -66,13 +83,29 @@ def backup(store: Kept, target: str | os.PathLike[str]) -> Path:
     from playhead.store.file.upkeep import backup as files  # noqa: PLC0415 - only the one that is asked for
     from playhead.store.sqlite.upkeep import backup as sqlite  # noqa: PLC0415 - only the one that is asked for
 
+    if _server(store) is not None:
+        raise InvalidInput(_NO_BACKUP)
     place = _place(store)
     if _is_directory(place):
         return files.backup(place, _target(target, kind="file:"))
     return sqlite.backup(place, _target(target, kind="sqlite:"))
 
 
-def _place(store: Kept) -> Any:
+def is_on_server(store: object) -> TypeGuard[str]:
+    """Return whether a store is named by the URL of a PostgreSQL database."""
+    return isinstance(store, str) and store.startswith(_SERVERS)
+
+
+def _server(store: Any) -> Server | None:
+    """Return where a PostgreSQL store is, None for any other one. Raises InvalidInput, MissingExtra."""
+    from playhead.store.postgres.store import PostgresTapeStore  # noqa: PLC0415 - only what looks after stores imports them all
+
+    if is_on_server(store):
+        store = open_store(store)
+    return store._server if isinstance(store, PostgresTapeStore) else None
+
+
+def _place(store: Kept | PostgresTapeStore) -> Any:
     """Return where a store is: a place of the SQLite store, or of the file store."""
     from playhead.store.file.store import FileTapeStore  # noqa: PLC0415 - only what looks after stores imports them all
     from playhead.store.sqlite.store import SQLiteTapeStore  # noqa: PLC0415
@@ -81,7 +114,7 @@ def _place(store: Kept) -> Any:
         store = _opened(os.fspath(store))
     if isinstance(store, SQLiteTapeStore | FileTapeStore):
         return store._place
-    raise InvalidInput(f"What is looked after is kept on a disk: name {_WHAT}, not {store!r}; a PostgreSQL store has its server's own tools, pg_dump, pg_restore and pg_amcheck.")
+    raise InvalidInput(f"What is looked after is kept on a disk: name {_WHAT}, not {store!r}.")
 
 
 def _opened(text: str) -> Any:

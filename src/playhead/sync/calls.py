@@ -17,6 +17,7 @@ from playhead.agent.spending import Prices, TapeUsage
 from playhead.agent.spending import usage_of as async_usage_of
 from playhead.entry.message import Message
 from playhead.importers.driver import import_file as async_import_file
+from playhead.importers.driver import import_items as async_import_items
 from playhead.importers.report import ImportReport, Progress
 from playhead.model.registry import get_model as async_get_model
 from playhead.prompt.budget import Budget
@@ -108,6 +109,19 @@ def import_file(path: str | Path, *, into: Tape, format: str = "auto", strict: b
     last case.
     """
     return wait(async_import_file, path, into=given(into), format=format, strict=strict, progress=progress)
+
+
+def import_items(items: Iterable[Mapping[str, object]], *, into: Tape, format: str = "auto", source: str = "items", strict: bool = False) -> ImportReport:
+    """Read a conversation that another library holds onto a tape, item by item, and return what was added.
+
+    The items are JSON objects in one of the formats of `import_file`, such as what a session or a checkpoint of an agent
+    library holds, and are read as the lines of a file are. `source` names where they come from, in each entry's
+    `meta.import`. Importing them again, with more behind them, adds only what is new. Of no items nothing is written.
+
+    Raises InvalidInput for an unknown format and for what is no JSON object, UnreadableFile where the items are of
+    another format or of several.
+    """
+    return wait(async_import_items, items, into=given(into), format=format, source=source, strict=strict)
 
 
 def get_model(spec: str, *, api_key: str | None = None, base_url: str | None = None, context_limit: int | None = None, max_retries: int = 2, timeout: float | None = None, **options: Any) -> Model:

@@ -14,8 +14,10 @@ from playhead.store.concordance.spare import Spare
 from playhead.store.hop import Job, deliver
 from playhead.store.horizon import Horizon
 from playhead.store.lane import Queue
+from playhead.store.parting import Load
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.appending import Doubt
+from playhead.store.postgres.blobs import keep
 from playhead.store.postgres.changing import Change, Changer, unknown
 from playhead.store.postgres.doubts import settled
 from playhead.store.postgres.failures import busy, typed
@@ -57,21 +59,21 @@ class Deed:
     purges: tuple[str, ...] = ()
 
 
-def answer(queue: Queue, *, server: Server, prepared: Prepared, book: Book) -> None:
+def answer(queue: Queue, *, server: Server, prepared: Prepared, book: Book, load: Load) -> None:
     """Answer the questions of a queue until it ends."""
     link = Link(server, prepared=prepared)
     try:
         for job in queue:
-            _settle(job, server, partial(_answered, link, book, job.work))
+            _settle(job, server, partial(_answered, link, book, load, job.work))
             deliver((job,))
     finally:
         link.drop()
 
 
-def _answered(link: Link, book: Book, question: Question) -> Any:
+def _answered(link: Link, book: Book, load: Load, question: Question) -> Any:
     if time.monotonic() > question.until:
         raise busy(link.server.label, f"all its connections were in use for {link.server.timeout:g} seconds")
-    return retried(link, lambda session: question.ask(Reading(session, book, link.server.tenant)))
+    return retried(link, lambda session: question.ask(Reading(session, book, link.server.tenant, load)))
 
 
 class Registrar:
@@ -101,7 +103,7 @@ class Registrar:
             done = self._changer.make(Change(asked.root, asked.do, asked.makes, asked.names))
             self._purging.update(asked.purges)
             return done
-        if (refusal := prepared(asked.work, limit=None)) is not None:
+        if (refusal := prepared(asked.work, limit=self._link.server.inline_limit)) is not None:
             raise refusal
         started = time.monotonic()
         done = self._made(asked)
@@ -114,7 +116,7 @@ class Registrar:
     def _made(self, asked: Changes) -> Any:
         do = partial(settled, work=asked.work, doubt=asked.doubt, horizon=self._horizon)
         try:
-            return self._changer.make(Change(asked.root, do, names=names_of(asked.work)))
+            return self._changer.make(Change(asked.root, do, names=names_of(asked.work), first=partial(keep, steps=asked.work.steps, tenant=self._link.server.tenant)))
         except StoreError as refusal:
             if isinstance(refusal, AppendOutcomeUnknown) or (asked.doubt is not None and asked.doubt.sent is not None):
                 raise unknown(refusal, self._link.server.label, work=asked.work) from refusal

@@ -14,6 +14,7 @@ from playhead.store.hop import Job, deliver
 from playhead.store.horizon import Horizon
 from playhead.store.lane import Queue
 from playhead.store.postgres.address import Address, Book
+from playhead.store.postgres.blobs import keep
 from playhead.store.postgres.failures import is_lost, needs_another_session
 from playhead.store.postgres.keys import NONE, Numbers, Texts, column, columns, keys_of
 from playhead.store.postgres.notices import Notifier
@@ -69,7 +70,7 @@ class Appender:
         try:
             for jobs in queue.groups(GROUP, patience=self._notifier.due_in):
                 started = monotonic()
-                self._do([job for job in jobs if not job.ticket.done() and _is_prepared(job)])
+                self._do([job for job in jobs if not job.ticket.done() and self._is_prepared(job)])
                 if jobs:
                     self._spare.wrote(sum(len(step.rows) for job in jobs for step in job.work.steps if isinstance(step, Writing)), seconds=monotonic() - started)
                 deliver(jobs)
@@ -78,14 +79,14 @@ class Appender:
             self._link.drop()
 
     def _do(self, jobs: Sequence[Job]) -> None:
-        """Make appends in one transaction, or each in its own where one of them failed."""
+        """Make appends in one transaction, behind the parts that they are kept in, or each in its own where one of them failed."""
         if not jobs:
             return
         sendings: list[_Sending] = []
         try:
             session = self._link.session()
             sendings = sorted((sending for job in jobs if (sending := self._sending(session, job)) is not None), key=lambda s: (s.address.root_id, s.address.tape_no))
-            if len(sendings) == 1:
+            if len(sendings) == 1 and not sendings[0].step.named:
                 self._made(sendings[0], session.rows(sendings[0].statement, sendings[0].values))
             elif sendings:
                 self._together(session, sendings)
@@ -94,6 +95,7 @@ class Appender:
 
     def _together(self, session: Session, sendings: Sequence[_Sending]) -> None:
         with session.pipeline():
+            keep(session, [sending.step for sending in sendings], tenant=self._link.server.tenant)
             sent = [session.send(sending.statement, sending.values) for sending in sendings]
         for sending, cursor in zip(sendings, sent, strict=True):
             self._made(sending, cursor.fetchall())
@@ -169,13 +171,12 @@ class Appender:
         self._book.seen[step.tape] = last
         self._notifier.note((step.tape,))
 
+    def _is_prepared(self, job: Job) -> bool:
+        """Make the rows of a job; False where it is refused."""
+        job.error = prepared(job.work, limit=self._link.server.inline_limit)
+        return job.error is None
+
 
 def _is_sayable(expected: Head | None) -> bool:
     """Return whether a statement can be told a head; to it, a generation below 0 means none."""
     return expected is None or expected.generation >= 0
-
-
-def _is_prepared(job: Job) -> bool:
-    """Make the rows of a job; False where it is refused."""
-    job.error = prepared(job.work, limit=None)
-    return job.error is None

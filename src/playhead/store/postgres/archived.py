@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from playhead.errors import BranchNotFound, StoreError
+from playhead.errors import BranchNotFound, StoreError, StoreUnavailable
 from playhead.store import archived
 from playhead.store.archived import IN_SEGMENT, Packet, opened, says
 from playhead.store.family import kin_of
 from playhead.store.packing import MOST, MOST_BYTES, Said
-from playhead.store.postgres.failures import rights
 from playhead.store.postgres.family import Family
 from playhead.store.postgres.keys import Numbers, name_key
 from playhead.store.postgres.session import Row, Session
@@ -83,7 +82,7 @@ def compact(session: Session, *, label: str) -> None:
     """Write the tables anew. Raises StoreUnavailable where the role may not."""
     warnings = session.run_for_long(statements("postgres/archive")["compact"])
     if warnings:
-        raise rights(label, warnings[0])
+        raise StoreUnavailable(f"The role that uses {label} may not write its tables anew ({warnings[0]}); compact as their owner, or leave the room to later entries.", store=label)
 
 
 class _Own:

@@ -25,13 +25,14 @@ from playhead.store.work import Work, Writing
 class Change:
     """Something to do to the family of a tape; `root` is the name of its first tape. Where there is no such family it is made, or, unless `makes`, `do` is given None.
 
-    `names` are the tapes that are looked at, as far as it is known before.
+    `names` are the tapes that are looked at, as far as it is known before; `first` is what is written before the family is held.
     """
 
     root: str
     do: Callable[[Any], Any]
     makes: bool = True
     names: Sequence[str] = ()
+    first: Callable[[Session], None] | None = None
 
 
 class _Tried(NamedTuple):
@@ -76,7 +77,7 @@ class Changer:
         with session.undone(), session.pipeline():
             session.send(self._ends["begin"])
             landed = self._landed(session)
-            family = None if landed else self._held(session, change)
+            family = None if landed else self._begun_with(session, change)
             landed = landed or self._landed_here(family)
             if landed is not None:
                 session.send(self._ends["rollback"])
@@ -110,6 +111,11 @@ class Changer:
         """Return the work that was tried before where it made the family that is held."""
         tried = self._tried
         return tried if tried is not None and family is not None and family.root_id == tried.root_id and tried.work in self._works else None
+
+    def _begun_with(self, session: Session, change: Change) -> Family | None:
+        if change.first is not None:
+            change.first(session)
+        return self._held(session, change)
 
     def _held(self, session: Session, change: Change) -> Family | None:
         """Hold the family of a change, made where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import psycopg
@@ -21,6 +22,7 @@ from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.postgres import volumes
 from playhead.store.postgres.address import Address, Book, Segment, part_of
+from playhead.store.postgres.blobs import get
 from playhead.store.postgres.failures import needs_another_session, typed
 from playhead.store.postgres.keys import name_key
 from playhead.store.postgres.reading import Moved, Reading
@@ -174,10 +176,12 @@ class _Shelf:
         if last > self._end:
             self._looked()
         called = f"no. {self._part.tape_no}"
-        reading = Reading(self._link.session(), Book(), self._link.server.tenant)
+        session, server = self._link.session(), self._link.server
+        load = partial(get, session, tenant=server.tenant, path=server.label)
+        reading = Reading(session, Book(), server.tenant, lambda digest: load(digest=digest))
         found = rows(reading, self._part, Segment(self._part.tape_no, first, min(last, self._end)), TapeQuery(tape=called))
         try:
-            return [Said(entry_of(row, tape=called), len(row[5])) for row in found]
+            return [Said(entry_of(row, tape=called, load=reading.load), len(row[5])) for row in found]
         except Moved:  # what one of them says is gone, as it is archived; its tape may be gone, too
             return []
 

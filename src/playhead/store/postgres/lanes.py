@@ -14,7 +14,7 @@ from playhead.errors import PlayheadError
 from playhead.store.concordance.spare import Spare
 from playhead.store.family import kin_of
 from playhead.store.lane import Lane, Queue, stop_and_wait
-from playhead.store.postgres import blobs, leases, reader, records
+from playhead.store.postgres import blobs, leases, marking, reader, records
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.answering import Changes, Deed, Question, Registrar, answer
 from playhead.store.postgres.appending import Appender, Doubt
@@ -23,6 +23,7 @@ from playhead.store.postgres.branching import collect
 from playhead.store.postgres.indexing import CatchUp, Indexer, grown
 from playhead.store.postgres.locks import Locks
 from playhead.store.postgres.notices import Listener, Notifier
+from playhead.store.postgres.pieces import Pieces
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.renaming import rename
 from playhead.store.postgres.searching import PATIENCE, Behind, Search
@@ -41,7 +42,7 @@ _HURRY = 1.0
 class Lanes:
     """Reads over several connections, appends over one, changes families over two; one each holds locks, looks after the tables, makes volumes, listens. Each is opened when it is needed."""
 
-    blobs, leases, reader, records = blobs, leases, reader, records
+    blobs, leases, marking, reader, records = blobs, leases, marking, reader, records
     collect, rename = staticmethod(collect), staticmethod(rename)
 
     def __init__(self, server: Server, *, connections: int) -> None:
@@ -64,7 +65,8 @@ class Lanes:
         def listen(queue: Queue, listener: Listener = self._listener) -> None:
             listener.serve(queue, link=link())
 
-        reads = partial(answer, server=server, prepared=prepared, book=book)
+        self._pieces = Pieces(server, prepared=prepared)
+        reads = partial(answer, server=server, prepared=prepared, book=book, load=self._pieces)
         self._reading = Lane(reads, size=connections, name="playhead reader")
         self._appending = Lane(append, size=1, name="playhead writer")
         self._changing = Lane(register, size=_REGISTRARS, name="playhead registrar")
@@ -128,10 +130,12 @@ class Lanes:
         """End the threads once they have done what waits."""
         for lane in self._all():
             lane.stop()
+        self._pieces.close()
 
     def close(self) -> None:
         """End the threads and wait for them."""
         stop_and_wait(*self._all())
+        self._pieces.close()
 
     def _all(self) -> tuple[Lane, ...]:
         return self._appending, self._changing, self._reading, self._locking, self._tending, self._indexing, self._listening

@@ -104,7 +104,7 @@ def _at_once(reading: Reading, query: TapeQuery, address: Address) -> list[TapeE
         return own
     pieces = address.pieces(range(first, min(stop, low)), head=address.before, descending=True)
     rest = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
-    return [*own, *(entry_of(row, tape=query.tape) for row in islice(rest, limit - len(own)))]
+    return [*own, *(entry_of(row, tape=query.tape, load=reading.load) for row in islice(rest, limit - len(own)))]
 
 
 def _own(reading: Reading, address: Address, found: Sequence[Row], ids: range, query: TapeQuery) -> list[TapeEntry]:
@@ -113,14 +113,14 @@ def _own(reading: Reading, address: Address, found: Sequence[Row], ids: range, q
     wanted = ids[::-1][: query.count] if query.descending else ids[: query.count]
     if query.only is None and (len(there) != len(wanted) or (there and (there[0][0], there[-1][0]) != (wanted[0], wanted[-1]))):
         list(gapless(there, wanted, query.tape))
-    return [entry_of(row, tape=query.tape) for row in reading.filled(address, there, tape_no=address.tape_no)]
+    return [entry_of(row, tape=query.tape, load=reading.load) for row in reading.filled(address, there, tape_no=address.tape_no)]
 
 
 def _fetched(reading: Reading, query: TapeQuery, address: Address) -> list[TapeEntry]:
     end, ids = view_of(reading, address, query)
     pieces = address.pieces(ids, head=end, descending=query.descending)
     found = chain.from_iterable(rows(reading, address, piece, query) for piece in pieces)
-    entries = map(partial(entry_of, tape=query.tape), found) if query.text is None else holding(found, query.text, tape=query.tape)
+    entries = map(partial(entry_of, tape=query.tape, load=reading.load), found) if query.text is None else holding(found, query.text, tape=query.tape, load=reading.load)
     return list(islice(entries, query.count and min(query.count, LAST_SEQ)))
 
 
@@ -142,5 +142,5 @@ def _with(reading: Reading, address: Address, tape: str, statement: str, wanted:
     segments = (*address.inherited(), (address.tape_no, 0, _end(reading, address)))
     found = reading.at(address, statement, tapes=Numbers(s[0] for s in segments), lasts=Numbers(s[2] for s in segments), wanted=wanted)
     by_segment = groupby(sorted(found, key=lambda row: (row[0], -row[1])), key=itemgetter(0))
-    entries = [entry_of(row, tape=tape) for place, its in by_segment for row in reading.filled(address, [row[1:] for row in its], tape_no=segments[place - 1][0])]
+    entries = [entry_of(row, tape=tape, load=reading.load) for place, its in by_segment for row in reading.filled(address, [row[1:] for row in its], tape_no=segments[place - 1][0])]
     return {str(entry.uid if statement == "with_uids" else entry.meta[IDEMPOTENCY_KEY]): entry for entry in entries}

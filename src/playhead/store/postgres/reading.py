@@ -9,6 +9,7 @@ from playhead.errors import BranchNotFound
 from playhead.store import archived
 from playhead.store.family import kin_of
 from playhead.store.packing import Said
+from playhead.store.parting import Load
 from playhead.store.postgres.address import Address, Book
 from playhead.store.postgres.archived import segments_of
 from playhead.store.postgres.keys import name_key
@@ -22,11 +23,12 @@ class Moved(Exception):
 
 
 class Reading(NamedTuple):
-    """A session and what it needs to find tapes."""
+    """A session and what it needs to find tapes, and the parts of payloads, which are read apart."""
 
     session: Session
     book: Book
     tenant: str
+    load: Load
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
         """Run a statement and return its rows."""

@@ -11,6 +11,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.parts import Part, answered
 from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.postgres.address import Address, Segment, part_of
+from playhead.store.postgres.blobs import got
 from playhead.store.postgres.reader import ask_of
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.rows import rows, rows_at
@@ -103,7 +104,7 @@ class Search:
     def _hits(self, reading: Reading, address: Address, pieces: Sequence[Segment], ranked: Sequence[Ranked]) -> list[Hit]:
         places = {found.id: next(piece.tape_no for piece in pieces if found.id <= piece.high) for found in ranked}
         there = rows_at(reading, address, places, tape=self.query.tape)
-        return [Hit(entry=entry_of(there[found.id], tape=self.query.tape), score=found.score) for found in ranked]
+        return [Hit(entry=entry_of(there[found.id], tape=self.query.tape, load=reading.load), score=found.score) for found in ranked]
 
 
 class Rows:
@@ -119,7 +120,7 @@ class Rows:
     def entries(self, first: int, last: int) -> Iterator[TapeEntry]:
         """Yield all entries from one id to another. Raises StoreDamaged where one is missing."""
         for row in rows(self._reading, self._address, Segment(self._tape_no, first, last), self._query):
-            yield entry_of(row, tape=self._query.tape)
+            yield entry_of(row, tape=self._query.tape, load=lambda digest: got(self._reading, digest=digest, path=f"the store of '{self._query.tape}'"))
 
     def mark(self, id: int) -> bytes:
         """Return the digest of an entry."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from playhead.errors import InvalidInput, MissingExtra
 from playhead.store.connection import Durability, SearchBy
+from playhead.store.parting import INLINE
 
 _PASSWORDS = ("password", "passfile", "sslpassword")
 _LEAST_PATIENCE = 1.0
@@ -16,7 +17,7 @@ _LEAST_PATIENCE = 1.0
 class Server:
     """A database, the schema and tenant in it, how safe an acknowledged append must be, and for how many seconds it is tried.
 
-    `label` names it without a password.
+    `label` names it without a password, `inline_limit` is how many bytes of JSON a payload may have that is kept in one piece.
     """
 
     conninfo: str = field(repr=False)
@@ -27,6 +28,7 @@ class Server:
     timeout: float
     read_only: bool
     search: SearchBy = "index"
+    inline_limit: int | None = INLINE
 
     @property
     def patience(self) -> float:

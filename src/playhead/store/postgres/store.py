@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
 from datetime import datetime
@@ -16,10 +16,11 @@ from anyio import to_thread
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
-from playhead.store.blobs import Blob, weighed
+from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.connection import Durability, SearchBy
 from playhead.store.names import checked_name
+from playhead.store.parting import INLINE, checked_limit
 from playhead.store.postgres.server import Server, label_of
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
@@ -39,6 +40,7 @@ class PostgresTapeStore:
     not seen. `durability` says what an acknowledged append survives: "disk" a loss of power at the server, "process" the end of this process.
     `timeout` is for how many seconds it waits for others and for a server that is away; `connections` is how many questions are answered at once.
     `search` says whether an index of words is kept beside the entries ("index"), or a search reads its whole tape ("scan").
+    Of a payload with more than `inline_limit` bytes of JSON the large values are kept as blobs (None: of none); entries are read back whole.
     With `read_only` nothing is written or made. Works under asyncio and trio, in any number of tasks and threads; a fork of the process may go on using it.
     All promises hold (D1 to D8). Needs `playhead[postgres]`.
     """
@@ -56,8 +58,19 @@ class PostgresTapeStore:
         connections: int = 4,
         search: SearchBy = "index",
         read_only: bool = False,
+        inline_limit: int | None = INLINE,
     ) -> None:
-        server = Server(conninfo=conninfo, label=label_of(conninfo), schema=_checked_word(schema, "schema"), tenant=tenant, durability=durability, timeout=timeout, read_only=read_only, search=search)
+        server = Server(
+            conninfo=conninfo,
+            label=label_of(conninfo),
+            schema=_checked_word(schema, "schema"),
+            tenant=tenant,
+            durability=durability,
+            timeout=timeout,
+            read_only=read_only,
+            search=search,
+            inline_limit=checked_limit(inline_limit),
+        )
         _check(server, connections=connections)
         from playhead.store.postgres.lanes import Lanes  # noqa: PLC0415 - needs the driver
 
@@ -208,11 +221,11 @@ class PostgresTapeStore:
         """Keep bytes and return what they are called by; the same bytes again are kept once, under the type that was said first."""
         kept, blob = await weighed(data, mime=mime)
         self._check_writable()
-        return await self._read(partial(self._lanes.blobs.put, blob=blob, data=kept))
+        return await self._read(partial(self._lanes.blobs.put, blob=blob, data=kept, at=clock.now()))
 
     async def get_blob(self, digest: str) -> bytes:
         """Return the bytes of a digest. Raises BlobNotFound, StoreDamaged where they are not those that were put."""
-        return await self._read(partial(self._lanes.blobs.get, digest=digest, path=self._server.label))
+        return await self._read(partial(self._lanes.blobs.got, digest=digest, path=self._server.label))
 
     async def blobs(self) -> list[Blob]:
         """Return what is kept, by digest."""
@@ -231,6 +244,24 @@ class PostgresTapeStore:
         """Give the room that was freed back to the server's disk: the tables are written anew, which takes as much room again meanwhile; others who use them wait."""
         self._check_writable()
         await self._lanes.compact()
+
+    async def idle_blobs(self, *, since: datetime) -> list[Blob]:
+        """Return the blobs that were not put since an instant, and that no append named since."""
+        return await self._read(partial(self._lanes.blobs.idle, since=since))
+
+    async def named_blobs(self) -> AsyncGenerator[BlobNames, None]:
+        """Yield, a part at a time, every digest that a row names, of whatever tape and generation. Raises StoreDamaged at one that is not as it was written."""
+        total, done = await self._read(self._lanes.marking.number), 0
+        place: Any = self._lanes.marking.BEGINNING
+        while place is not None:
+            part = await self._read(partial(self._lanes.marking.marked, behind=place))
+            done, place = done + part.rows, part.last
+            yield BlobNames(digests=part.digests, done=done, total=done if place is None else max(done, total))
+
+    async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
+        """Remove blobs in one statement, each only if it was neither put nor named by an append since an instant, nor is at this moment; return those that were removed."""
+        self._check_writable()
+        return await self._read(partial(self._lanes.blobs.drop, digests=tuple(digests), idle_since=idle_since))
 
     async def aclose(self) -> None:
         """Finish what waits and let go of the server; closing twice is fine."""

@@ -13,13 +13,15 @@ from playhead.store.change import Close, Fork, expect
 from playhead.store.family import kin_of
 from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
+from playhead.store.parting import is_parted
 from playhead.store.postgres.archived import filled
+from playhead.store.postgres.blobs import get
 from playhead.store.postgres.branching import close, fork
 from playhead.store.postgres.family import LONG_AGO, Family, Tail, room_for
 from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
 from playhead.store.protocol import EMPTY
 from playhead.store.replay import Replay, key_of, replay
-from playhead.store.row import LAST_SEQ, SEQ_BITS, entry_of, written
+from playhead.store.row import LAST_SEQ, SEQ_BITS, RawRow, entry_of, written
 from playhead.store.work import Rewriting, Work, Writing
 
 Written = tuple[TapeEntry, ...]
@@ -136,7 +138,15 @@ class Tapes:
         rows = self._family.rows("standing", tapes=Numbers(no for no, _ in segments), lasts=Numbers(last for _, last in segments), wanted=Texts(map(text_key, dict.fromkeys(keys))))
         by_number = groupby(sorted(rows, key=_by_number), key=_by_number)
         whole = (row for tape_no, its in by_number for row in filled(self._family.session, [*its], root_id=self._family.root_id, tape_no=tape_no))
-        return {key: entry for entry in (entry_of(row, tape=tape) for row in whole) if (key := key_of(entry)) is not None}
+        return {key: entry for entry in (self._entry(row, tape) for row in whole) if (key := key_of(entry)) is not None}
+
+    def _entry(self, row: RawRow, tape: str) -> TapeEntry:
+        """Return an entry; one that is kept in parts whole, as nobody but this transaction may see its blobs yet."""
+        entry = entry_of(row, tape=tape, load=self._load)
+        return entry.copy() if is_parted(row[5]) else entry
+
+    def _load(self, digest: str) -> bytes:
+        return get(self._family.session, digest=digest, tenant=self._family.tenant, path=self._family.label)
 
 
 def shown_date(ts: int, *, horizon: Horizon) -> int:

@@ -16,6 +16,7 @@ CREATE TABLE tape_names (
     root_id  uuid  NOT NULL,
     PRIMARY KEY (tenant, name_key)
 );
+CREATE INDEX tape_names_root ON tape_names (tenant, root_id); -- what goes through all families, whoever renames them meanwhile
 
 -- A tape, its branches and the sidecars of all. Who makes, forks, closes, renames or removes one holds this row meanwhile.
 CREATE TABLE families (
@@ -126,6 +127,7 @@ CREATE TABLE blobs (
     created_at bigint NOT NULL,
     mime       bytea,
     data       bytea  NOT NULL,
+    used_at    bigint NOT NULL DEFAULT 0, -- when it was last put, or named by an append, where that was after it was made
     PRIMARY KEY (tenant, digest)
 );
 

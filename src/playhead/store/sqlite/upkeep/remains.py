@@ -13,8 +13,8 @@ from playhead import clock
 from playhead.errors import InvalidInput
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED
 from playhead.store.family import Kin, kin_of
+from playhead.store.proving.catalogue import HIGHEST, IN_USE, REMOVED, RETIRED, Named, Numbered
 from playhead.store.row import microseconds
-from playhead.store.sqlite.upkeep.catalogue import HIGHEST, IN_USE, REMOVED, RETIRED, Named, Numbered
 from playhead.store.sqlite.upkeep.pages import Record
 from playhead.store.statements import statements
 

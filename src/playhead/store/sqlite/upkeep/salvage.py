@@ -19,10 +19,10 @@ from playhead.store.failures import typed
 from playhead.store.loss import Loss, SalvageReport
 from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
+from playhead.store.proving.catalogue import REMOVED
 from playhead.store.row import SEQ_BITS, cell, is_sealed, text, uid_cell
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.archived import Segments
-from playhead.store.sqlite.upkeep.catalogue import REMOVED
 from playhead.store.sqlite.upkeep.pages import Pages, Record
 from playhead.store.sqlite.upkeep.remains import Remains, remains
 from playhead.store.sqlite.upkeep.restored import Restored

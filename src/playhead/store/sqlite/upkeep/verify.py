@@ -14,12 +14,13 @@ from playhead.store.failures import typed
 from playhead.store.family import kin_of
 from playhead.store.flaws import Flaws, Severity, VerifyReport
 from playhead.store.protocol import Head
+from playhead.store.proving.catalogue import IN_USE, REMOVED, Catalogue, Numbered
+from playhead.store.proving.entry_check import EntryCheck
+from playhead.store.proving.lineages import check_lineages, check_names
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, eid
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.upkeep import catalogue
-from playhead.store.sqlite.upkeep.catalogue import IN_USE, REMOVED, Catalogue, Numbered
-from playhead.store.sqlite.upkeep.entry_check import EntryCheck, rows
-from playhead.store.sqlite.upkeep.lineages import check_lineages, check_names
+from playhead.store.sqlite.upkeep.entries import FILING, rows
 from playhead.store.sqlite.upkeep.looking import looked_at
 from playhead.store.sqlite.upkeep.volume_check import check_volumes
 from playhead.store.statements import statements
@@ -121,7 +122,7 @@ class _Proof:
         if row.state != IN_USE and not found.is_read(row.tape_no):
             return 0
         name, is_marked = found.called(row.tape_no), found.is_marked(row.tape_no)
-        check = EntryCheck(tape=name, before=row.before, is_marked=is_marked, flaws=self._flaws, has_blob=partial(blobs.is_kept, self._connection), lowest=self._lowest_mark(row))
+        check = EntryCheck(tape=name, before=row.before, is_marked=is_marked, flaws=self._flaws, filing=FILING, has_blob=partial(blobs.is_kept, self._connection), lowest=self._lowest_mark(row))
         try:
             for entry in rows(self._connection, row.tape_no):
                 check.check(entry)

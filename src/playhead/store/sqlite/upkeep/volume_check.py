@@ -11,11 +11,11 @@ from zlib import crc32
 from playhead.errors import StoreError
 from playhead.store.concordance.proving import agrees
 from playhead.store.flaws import Flaws
+from playhead.store.proving.catalogue import REMOVED, Catalogue
 from playhead.store.ranked.tokens import RULES
 from playhead.store.row import LAST_SEQ, eid, entry_of
 from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.blobs import get
-from playhead.store.sqlite.upkeep.catalogue import REMOVED, Catalogue
 from playhead.store.sqlite.volumes import Pages
 from playhead.store.statements import statements
 

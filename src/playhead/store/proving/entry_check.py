@@ -1,44 +1,50 @@
-"""Proving the entries of a SQLite store: each as it was written, at its place, and its columns as its meta and payload say."""
+"""Proving the entries of a store: each as it was written, at its place, and its columns as its meta and payload say."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
-from playhead.errors import StoreDamaged
-from playhead.store.archived import IN_SEGMENT
 from playhead.store.blobs import names_in, refs_in
 from playhead.store.flaws import Flaws
-from playhead.store.packing import Said
 from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
-from playhead.store.row import LAST_SEQ, cell, eid, is_sealed, text, uid_cell
-from playhead.store.sqlite.archived import Segments
-from playhead.store.sqlite.tails import LONG_AGO
-from playhead.store.statements import statements
+from playhead.store.row import LAST_SEQ, is_sealed, text
 
 Full = tuple[Any, ...]
-"""A row of `entries` with all that is proved: eid, kind, ts, digest, meta, body, peak, uid, idem_key, anchor, mark, enc, search."""
+"""An entry with all that is proved: place, kind, ts, digest, meta, body, peak, uid, idem_key, anchor, mark, enc, search."""
 
-_SEALED, _ENC = 6, 11
+LONG_AGO = -(1 << 62)
+"""The newest date of a tape that has no entries of its own."""
+
+_SEALED = 6
+
+
+class Filing(NamedTuple):
+    """Under what an entry is filed, by its uid, its idempotency key, and the name of the anchor that it is."""
+
+    uid: Callable[[str], Any]
+    key: Callable[[str], Any]
+    anchor: Callable[[str], Any]
 
 
 @dataclass(slots=True, kw_only=True)
 class EntryCheck:
     """Proves the own entries of one tape number, in the order of their ids.
 
-    `has_blob` tells whether there is a blob; `before` is the id they stand behind, `is_marked` whether they are a sidecar's, `lowest` the mark of the one they stand behind.
+    `filing` says under what they are to be found, `has_blob` tells whether there is a blob; `before` is the id they stand behind, `is_marked`
+    whether they are a sidecar's, `lowest` the mark of the one they stand behind.
     """
 
     tape: str
     before: int
     is_marked: bool
     flaws: Flaws
+    filing: Filing
     has_blob: Callable[[str], bool]
     lowest: int = 0
     peak: int = LONG_AGO
@@ -54,7 +60,7 @@ class EntryCheck:
         self.before = max(self.before, id)
         self.seen += 1
         if is_sealed(row[:_SEALED]):
-            faults = list(_column_faults(row))
+            faults = list(_column_faults(row, self.filing))
             self._check_blobs(row[4], row[5], id)
         else:
             self.flaws.entry("it is not as it was written", tape=self.tape, id=id)
@@ -95,23 +101,7 @@ class EntryCheck:
             self.lowest = mark
 
 
-def rows(connection: sqlite3.Connection, tape_no: int) -> Iterator[Full]:
-    """Yield the rows of a tape number, those that are archived as if they were not. Raises sqlite3.Error where they cannot be read on."""
-    segments = Segments(connection)
-    for row in connection.execute(statements("verify")["rows"], (eid(tape_no, 0), eid(tape_no, LAST_SEQ))):
-        said = _said(segments, row[0]) if row[_ENC] == IN_SEGMENT and not (row[4] or row[5]) else None
-        yield row if said is None else (*row[:4], *said, *row[6:_ENC], 0, *row[_ENC + 1 :])
-
-
-def _said(segments: Segments, place: int) -> Said | None:
-    """Return what an archived entry says, None where its segment does not tell; then it is no more as it was written."""
-    try:
-        return segments.said(place)
-    except StoreDamaged:
-        return None
-
-
-def _column_faults(row: Full) -> Iterator[str]:
+def _column_faults(row: Full, filing: Filing) -> Iterator[str]:
     """Yield what is wrong with the columns beside what an entry says; its digest covers only that."""
     _, kind, _, _, meta, body, _, uid, key, anchor, _, enc, search = row
     try:
@@ -121,11 +111,11 @@ def _column_faults(row: Full) -> Iterator[str]:
         return
     said, payload = said if isinstance(said, dict) else {}, payload if isinstance(payload, dict) else {}
     wanted_uid, wanted_key = said.get("uid"), said.get(IDEMPOTENCY_KEY)
-    if not isinstance(wanted_uid, str) or uid != uid_cell(wanted_uid):
+    if not isinstance(wanted_uid, str) or uid != filing.uid(wanted_uid):
         yield f"it is filed under another uid than its own, {wanted_uid!r}"
-    if key != (cell(wanted_key) if isinstance(wanted_key, str) else None):
+    if key != (filing.key(wanted_key) if isinstance(wanted_key, str) else None):
         yield f"it is filed under another idempotency key than its own, {wanted_key!r}"
-    if anchor != _anchor(kind, payload):
+    if anchor != _anchor(kind, payload, filing):
         yield "it is filed under another anchor's name than its own" if text(kind) == ANCHOR else "it is filed as an anchor and is none"
     if enc != 0:
         yield f"its body is written in a way ({enc!r}) that this version does not know"
@@ -133,8 +123,8 @@ def _column_faults(row: Full) -> Iterator[str]:
         yield "it has a text to search for, which this version never keeps"
 
 
-def _anchor(kind: Any, payload: dict[str, Any]) -> Any:
+def _anchor(kind: Any, payload: dict[str, Any], filing: Filing) -> Any:
     if text(kind) != ANCHOR:
         return None
     name = payload.get("name")
-    return cell(name) if isinstance(name, str) else ""
+    return filing.anchor(name if isinstance(name, str) else "")

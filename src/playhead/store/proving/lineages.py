@@ -1,4 +1,4 @@
-"""Proving what a SQLite store says of its tapes and branches: numbers, lineages, names and where they were forked from."""
+"""Proving what a store says of its tapes and branches: numbers, lineages, names and where they were forked from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playhead.errors import InvalidInput
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED
 from playhead.store.family import Kin, kin_of
 from playhead.store.flaws import Flaws
-from playhead.store.sqlite.upkeep.catalogue import HIGHEST, IN_USE, REMOVED, RETIRED, Catalogue, Named, Numbered
+from playhead.store.proving.catalogue import HIGHEST, IN_USE, REMOVED, RETIRED, Catalogue, Named, Numbered
 
 _STATES = (OPEN, MERGED, SQUASHED, DISCARDED)
 

@@ -1,0 +1,1 @@
+"""Proving a PostgreSQL store."""
