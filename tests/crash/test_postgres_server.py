@@ -239,7 +239,7 @@ def test_a_deadlock_is_tried_again(postgres: Databases):
 
     with postgres.database(fresh=True) as url:
         with session(url) as connection:
-            connection.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} SET deadlock_timeout = '20ms'")
+            connection.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} SET deadlock_timeout = '1s'")
         anyio.run(scenario, url)
 
 

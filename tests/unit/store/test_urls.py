@@ -77,14 +77,16 @@ def test_an_option_no_store_knows_is_refused_with_those_it_does(options):
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
 def test_a_database_is_named_by_the_url_that_libpq_takes(scheme):
-    store = open_store(f"{scheme}://me:se%2Fcret@host:5433/db?schema=a%20b&tenant=t&durability=process&timeout=2&connections=3&mode=ro&sslmode=require")
+    store = open_store(f"{scheme}://me:se%2Fcret@host:5433/db?schema=a%20b&tenant=t&durability=process&timeout=2&connections=3&search=scan&mode=ro&sslmode=require")
     server = store._server
     assert server.conninfo == f"{scheme}://me:se%2Fcret@host:5433/db?sslmode=require"
-    assert (server.schema, server.tenant, server.durability, server.timeout, server.read_only) == ("a b", "t", "process", 2.0, True)
+    assert (server.schema, server.tenant, server.durability, server.timeout, server.search, server.read_only) == ("a b", "t", "process", 2.0, "scan", True)
     assert (store.durability, "cret" in repr(store)) == ("process", False)
 
 
-@pytest.mark.parametrize("options", ["durability=none", "timeout=soon", "timeout=-1", "timeout=nan", "connections=0", "connections=many", "mode=rx", "schema=", "speed=1", "schema=" + "x" * 64])
+@pytest.mark.parametrize(
+    "options", ["durability=none", "timeout=soon", "timeout=-1", "timeout=nan", "connections=0", "connections=many", "search=words", "mode=rx", "schema=", "speed=1", f"schema={'x' * 64}"]
+)
 def test_an_option_no_database_knows_is_refused_without_the_password(options):
     with pytest.raises(InvalidInput) as caught:
         open_store(f"postgresql://me:secret@host/db?{options}")

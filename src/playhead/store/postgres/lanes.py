@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import StoreError
+from playhead.errors import PlayheadError
 from playhead.store.concordance.spare import Spare
 from playhead.store.family import kin_of
 from playhead.store.lane import Lane, Queue, stop_and_wait
@@ -101,7 +101,7 @@ class Lanes:
         search = Search(query=query, text=text, smoothed=smoothed, shelves=self._shelves, uses_volumes=indexes, patience=PATIENCE if indexes and not self._server.read_only else None)
         found: list[Hit] | Behind = await self.ask(search)
         if isinstance(found, Behind):
-            with suppress(StoreError):
+            with suppress(PlayheadError):  # what cannot be made is read
                 while await self._indexing.run(CatchUp(found.parts, found.is_spoilt)):
                     found = Behind(found.parts)
             found = cast("list[Hit]", await self.ask(replace(search, patience=None)))
