@@ -176,7 +176,7 @@ def test_segments_go_with_the_tape_and_stay_while_a_branch_shows_them(postgres_u
 
 def test_no_more_is_read_than_a_segment_takes(postgres_url: str):
     async def run() -> None:
-        async with ph.PostgresTapeStore(postgres_url, durability="process") as store:
+        async with ph.PostgresTapeStore(postgres_url, durability="process", inline_limit=None) as store:
             await told(store, 20, words="x" * 100_000)
             await told(store, 1, words="y" * 1_000_000)
             with connected(postgres_url) as connection:
