@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PYTHON
 
-.PHONY: help demo chat test lint format types layers check twins bench soak docs clean
+.PHONY: help demo chat test lint format types layers check twins bench soak docs site clean
 
 help: ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -53,6 +53,10 @@ soak: $(READY) ## repeat the random tests for minutes
 
 docs: $(READY) ## run every example of README and docs
 	@$(BIN)/python -m pytest -q tests/docs $(ARGS)
+
+site: $(READY) ## build the documentation into build/site, to read without a network
+	@$(BIN)/python -c "import material" 2>/dev/null || $(BIN)/python -m pip -qq install --group docs
+	@$(BIN)/python -m scripts.site
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

@@ -166,8 +166,7 @@ def test_an_import_whose_process_is_killed_is_completed_by_the_next(kind: str, s
             child.kill()
         child.wait()
     assert anyio.run(end) == wanted
-    if kind == "sqlite":
-        assert ph.verify(tmp_path / "tapes.db").is_sound
+    assert ph.verify(url).is_sound
 
 
 def test_a_tape_that_differs_is_refused_before_anything_is_written(tmp_path: Path):

@@ -60,6 +60,7 @@ def of_the_blocking_half(budget: ph.Budget) -> None:
         assert_type(tape.at(3).with_context(ph.TapeContext()), ph.sync.Tape)
         assert_type(ph.sync.compile(tape, budget), ph.Prompt)
         assert_type(ph.sync.import_file("session.jsonl", into=tape), ph.ImportReport)
+        assert_type(ph.sync.import_items([{"role": "user", "content": "Up?"}], into=tape), ph.ImportReport)
         assert_type(ph.sync.copy_store("file:tapes", tape.store), ph.TransferReport)
         tape.search(3)  # type: ignore[arg-type]
         tape.anchors(limit="5")  # type: ignore[arg-type]

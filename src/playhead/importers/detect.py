@@ -34,7 +34,7 @@ _SIGNATURES = (
     (b"\x1f\x8b", "it is gzip-compressed; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "it is zstd-compressed; unpack it first"),
     (b"PK\x03\x04", "it is a zip archive; unpack it first"),
-    (b"SQLite format 3\0", "it is a SQLite database, no transcript"),
+    (b"SQLite format 3\0", "it is a SQLite database, no transcript; read it with the program that wrote it, and give what that returns to import_items"),
 )
 
 

@@ -15,8 +15,9 @@ from playhead.store.blobs import BlobCollector, digest_of
 from playhead.store.change import MERGED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import WholeStore
+from playhead.store.retention import ArchivingStore
 from playhead.store.sweep import gc_blobs, unused_blobs
-from playhead.testing.stage import StoreStage, equal, note, raising
+from playhead.testing.stage import StoreStage, equal, note, raising, whole
 
 NOW = timedelta(0)
 TRIAL = branch_name("t", "trial")
@@ -65,6 +66,26 @@ class CollectionContract(StoreStage):
             await store.append_many(sidecar_name(TRIAL, "s"), [note(digests["side of a branch"])])
             await store.append_many("t", [note("c", anchor=digests["anchor"])])
             equal(await _left(kept, digests), [text for text in digests if text != "nobody's"])
+
+        self.play(tmp_path, scenario)
+
+    def test_what_archived_entries_name_is_named(self, tmp_path: Path) -> None:
+        """On a tape, a branch and a sidecar; and a value that is kept apart from its payload."""
+
+        async def scenario(store: WholeStore) -> None:
+            kept = _collecting(store)
+            if not isinstance(store, ArchivingStore):
+                raise unittest.SkipTest("the store does not archive")
+            digests = await _put(kept, "nobody's", "tape", "meta", "branch", "sidecar")
+            large = note("large " * 100_000)
+            await store.append_many("t", [note(digests["tape"]), note("a", part=digests["meta"]), large])
+            await store.append_many(sidecar_name("t", "s"), [note(digests["sidecar"])])
+            await store.apply([Fork(tape=TRIAL, parent="t"), Append(tape=TRIAL, entries=[note(digests["branch"])])])
+            for tape in ("t", sidecar_name("t", "s"), TRIAL):
+                await store.append_many(tape, [note("the newest")])
+                equal((await store.archive(tape, upto=(await store.head(tape)).id - 1)).entries > 0, wanted=True)
+            equal(await _left(kept, digests), [text for text in digests if text != "nobody's"])
+            equal((await whole(store, "t"))[2].payload, large.payload)
 
         self.play(tmp_path, scenario)
 

@@ -50,8 +50,7 @@ class Strip:
 
     def run(self, first: int, count: int) -> list[TapeEntry]:
         """Return so many entries from an id on, fewer at the end."""
-        start = first - self.before - 1
-        return self._entries[start : start + count]
+        return [self.entry(id) for id in range(first, min(first + count, self.end + 1))]
 
     def mark(self, id: int) -> Head:
         """Return the mark of an entry of a sidecar."""

@@ -38,10 +38,10 @@ class Segments:
 
     def said(self, place: int) -> Said | None:
         """Return what the entry at a place says, None where no segment has it. Raises StoreDamaged where its segment is not as it was written."""
+        at, self._at = self._at, self._at + 1
         if place not in self._ids and not self._opens(place):
-            self._closed = self._next()
+            self._closed = self._next(at)
             self._opens(place)
-        self._at += 1
         return self._said[place - self._ids.start] if place in self._ids else None
 
     def _opens(self, place: int) -> bool:
@@ -52,8 +52,8 @@ class Segments:
                 return True
         return False
 
-    def _next(self) -> list[Row]:
-        wanted = Numbers(self._places[self._at : self._at + _AHEAD])
+    def _next(self, at: int) -> list[Row]:
+        wanted = Numbers(self._places[at : at + _AHEAD])
         return self._session.rows(statements("postgres/archive")["segments"], {**self._where, "places": wanted, "limit": _AT_ONCE})
 
 
