@@ -9,6 +9,7 @@ import anyio
 import psycopg
 import pytest
 
+import playhead as ph
 from playhead.errors import InvalidInput
 from playhead.store.concordance.binding import bound, made_at_once
 from playhead.store.concordance.postings import VolumeGone
@@ -94,8 +95,33 @@ def test_a_spoilt_volume_is_left_aside_and_made_anew(statement: str, postgres_ur
 
     play(postgres_url, filled)
     asked(postgres_url, statement)
+    report = ph.verify(postgres_url)
+    assert {flaw.severity for flaw in report.flaws} == {"remnant"}
+    assert report.is_sound
     play(postgres_url, checked_twice, read_only=True)
     play(postgres_url, mended)
+
+
+def test_verify_finds_a_volume_that_says_something_else_than_the_entries(postgres_url: str):
+    async def lying(store: PostgresTapeStore) -> None:
+        await fill(store, "t", count=750)
+        words = Words()
+        for number in range(1, 701):
+            words.add(said(number))
+        raw = made_at_once(bound(words))
+        assert await on(store, lambda reading, part: rows.add(reading.session, part, raw, first=1, last=700))
+
+    play(postgres_url, lying)
+    (flaw,) = ph.verify(postgres_url).flaws
+    assert (flaw.severity, flaw.tape) == ("fault", "t")
+    assert "index of words" in flaw.what
+
+
+def test_verify_finds_pages_of_no_volume(postgres_url: str):
+    play(postgres_url, filled)
+    asked(postgres_url, "DELETE FROM playhead.search_volumes")
+    (flaw,) = ph.verify(postgres_url).flaws
+    assert (flaw.severity, flaw.where) == ("remnant", "table search_pages")
 
 
 def test_volumes_of_other_rules_stand_beside_ours_until_they_are_old(postgres_url: str):

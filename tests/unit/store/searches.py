@@ -6,24 +6,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from random import Random
-from zlib import crc32
+
+from anyio import to_thread
 
 import playhead as ph
-from playhead.store.concordance.proving import agrees
-from playhead.store.concordance.slabs import Slabs
 from playhead.store.family import kin_of
 from playhead.store.file.words.indexing import CatchUp as FileCatchUp
-from playhead.store.postgres.address import Address, Segment, part_of
+from playhead.store.postgres.address import Address, part_of
 from playhead.store.postgres.indexing import CatchUp as PostgresCatchUp
 from playhead.store.postgres.reading import Reading
-from playhead.store.postgres.rows import rows
-from playhead.store.postgres.volumes import Kept as Row
-from playhead.store.postgres.volumes import Pages
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import answer, question_of
 from playhead.store.ranked.protocol import Stretch
 from playhead.store.ranked.words import Words
-from playhead.store.row import entry_of
 from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.segments import shown
 
@@ -102,25 +97,10 @@ async def volumes(store: Kept) -> list[tuple[str, int, int]]:
 
 
 async def flaws(store: Kept) -> list[str]:
-    """Return what is wrong with a store, as far as it can be proved; of one in a database, which volumes are not what their entries make anew, and how many pages belong to none."""
-    if not isinstance(store, ph.PostgresTapeStore):
-        return [str(flaw) for flaw in ph.verify(store).flaws]
-    found: list[str] = await store._lanes.ask(_flaws)
-    return found
+    """Return what is wrong with a store."""
+    return [str(flaw) for flaw in (await to_thread.run_sync(ph.verify, store)).flaws]
 
 
 def _parts(reading: Reading, *, tape: str) -> list[Address]:
     address = reading.address(tape)
     return [] if address is None else [part_of(address.root_id, tape_no) for tape_no in (*(segment.tape_no for segment in address.inherited()), address.tape_no)]
-
-
-def _flaws(reading: Reading) -> list[str]:
-    found = []
-    for root_id, tape_no, *row in reading.session.rows("SELECT root_id, tape_no, volume_id, first, last, size, mark FROM search_volumes", {}):
-        volume, part, query = Row(*row), part_of(root_id, tape_no), TapeQuery(tape=f"no. {tape_no}")
-        raw = Pages(reading.session, part, volume, Slabs(most=0)).read(0, volume.size)
-        entries = (entry_of(row, tape=query.tape) for row in rows(reading, part, Segment(tape_no, volume.first, volume.last), query))
-        if len(raw) != volume.size or crc32(raw) != volume.mark or not agrees(raw, entries, first=volume.first, last=volume.last):
-            found.append(f"no. {tape_no}: {volume.first} to {volume.last}")
-    ((strays,),) = reading.session.rows("SELECT count(*) FROM search_pages p WHERE NOT EXISTS (SELECT 1 FROM search_volumes v WHERE v.volume_id = p.volume_id)", {})
-    return [*found, f"{strays} pages of no volume"] if strays else found

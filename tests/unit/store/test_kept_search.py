@@ -213,7 +213,7 @@ def test_odd_texts_and_kinds_stand_in_volumes(sort: str, tmp_path: Path):
 
 def test_what_is_archived_or_kept_in_parts_stands_in_volumes_and_is_found(sort: str, tmp_path: Path):
     async def scenario() -> None:
-        async with opened(sort, tmp_path, **({} if sort == "postgres" else {"inline_limit": 1_024})) as store:
+        async with opened(sort, tmp_path, inline_limit=1_024) as store:
             await store.append_many("t", [ph.TapeEntry.message({"role": "user", "content": f"gate {number} " + f"pebble{number} " * (300 if number % 40 == 0 else 1)}) for number in range(700)])
             await store.archive("t", upto=300)
             assert [hit.entry.id for hit in await store.search(TapeQuery(tape="t"), "pebble80")] == [81]

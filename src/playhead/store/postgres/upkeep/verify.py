@@ -23,6 +23,7 @@ from playhead.store.postgres.keys import Texts, anchor_key, name_key, text_key, 
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared, Row
 from playhead.store.postgres.upkeep.households import Household, check, household
+from playhead.store.postgres.upkeep.volume_check import check_volumes
 from playhead.store.proving.catalogue import IN_USE, Numbered
 from playhead.store.proving.entry_check import EntryCheck, Filing
 from playhead.store.row import LAST_SEQ, SEQ_BITS, text
@@ -91,6 +92,7 @@ class _Proof:
             if family.is_shown(number):
                 self._check_tape(family, row)
         self._check_strangers(family)
+        check_volumes(self._session, self._server, family, self._flaws)
         for consumer, generation, id, tape in self._rows("cursors", root=root_id):
             self._flaws.tape(f"the consumer {text(consumer)!r} is said to have read up to generation {generation}, entry {id}, behind its end", tape=tape or family.name)
 

@@ -49,3 +49,14 @@ SELECT digest, size, data FROM (
         SELECT digest, size, data FROM blobs WHERE tenant = %(tenant)s AND digest > %(behind)b ORDER BY digest LIMIT %(limit)b
     ) f
 ) b WHERE room IS NULL OR room < %(room)b ORDER BY digest
+
+-- name: volumes
+SELECT tape_no, volume_id, first, last, size, mark FROM search_volumes
+WHERE root_id = %(root)b AND rules = %(rules)s ORDER BY tape_no, first
+
+-- name: is_kept
+SELECT 1 FROM search_volumes
+WHERE root_id = %(root)b AND tape_no = %(tape)b AND rules = %(rules)s AND first = %(first)b AND volume_id = %(volume)b
+
+-- name: stray_pages
+SELECT count(*) FROM search_pages WHERE root_id = %(root)b AND volume_id <> ALL (ARRAY(SELECT volume_id FROM search_volumes WHERE root_id = %(root)b))
