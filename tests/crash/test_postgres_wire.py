@@ -48,6 +48,7 @@ async def consumed(store: WholeStore, root: str) -> object:
 DEEDS: dict[str, Deed] = {
     "append": lambda store, root: store.append_many(root, [note("one"), note("other")]),
     "append with a key": lambda store, root: store.append_many(root, [keyed("one", "k")]),
+    "append in parts": lambda store, root: store.append_many(root, [note("large " * 60_000), note("other")]),
     "append behind a head": lambda store, root: store.append_many(root, [note("one")], expected_head=Head(0, 3)),
     "append beside": lambda store, root: store.append_many(sidecar_name(root, "s"), [note("one")]),
     "append to a new tape": lambda store, root: store.append_many(sidecar_name(root, "new"), [note("one")]),

@@ -35,7 +35,7 @@ async def of_blobs(tape: ph.Tape, store: ph.SQLiteTapeStore) -> None:
     assert_type(await ph.gc_blobs(collector, grace=timedelta(hours=1), archives=[Path("archives")]), ph.BlobReport)
     assert_type((await ph.unused_blobs(store, keep=["sha256:"])).unused, tuple[ph.Blob, ...])
     assert_type(ph.sync.gc_blobs(ph.InMemoryTapeStore()), ph.BlobReport)
-    kept: tuple[ph.BlobCollector, ph.BlobStore] = (ph.FileTapeStore("tapes", inline_limit=None), ph.InMemoryTapeStore())
+    kept: tuple[ph.BlobCollector, ...] = (ph.FileTapeStore("tapes", inline_limit=None), ph.PostgresTapeStore("postgresql://localhost/tapes", inline_limit=10_000), ph.InMemoryTapeStore())
     async for part in kept[0].named_blobs():
         assert_type(part, ph.BlobNames)
     async for digest in tape.blob_refs():

@@ -259,7 +259,7 @@ class PostgresTapeStore:
             yield BlobNames(digests=part.digests, done=done, total=done if place is None else max(done, total))
 
     async def drop_blobs(self, digests: Iterable[str], *, idle_since: datetime) -> list[str]:
-        """Remove blobs in one statement, each only if it was neither put nor named by an append since an instant, nor is at this moment; return those that were removed."""
+        """Remove blobs in one transaction, each only if it was neither put nor named by an append since an instant, nor is at this moment; return those that were removed."""
         self._check_writable()
         return await self._read(partial(self._lanes.blobs.drop, digests=tuple(digests), idle_since=idle_since))
 

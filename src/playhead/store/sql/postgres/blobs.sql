@@ -1,23 +1,19 @@
--- Bytes by their hash. Whoever locks several of them does so in the order of their digests, and before the rows of tapes, so that nobody waits in a circle.
+-- Bytes by their hash, each changed by a statement of its own, as they are spread by it. Whoever changes several does so in the order of their digests, and before
+-- any tape, so that nobody waits in a circle.
 
 -- name: blob
 SELECT data FROM blobs WHERE tenant = %(tenant)s AND digest = %(digest)b
 
 -- name: put
 -- What stands and is not as it was written is written anew; the type that was said first stays. Bytes that are right stay where they are.
-INSERT INTO blobs (tenant, digest, size, mime, data, created_at, used_at)
-SELECT %(tenant)s, p.digest, p.size, nullif(p.mime, ''::bytea), p.data, %(at)b, %(at)b
-FROM unnest(%(digests)b::bytea[], %(sizes)b::bigint[], %(mimes)b::bytea[], %(datas)b::bytea[]) AS p (digest, size, mime, data) ORDER BY p.digest
+INSERT INTO blobs (tenant, digest, size, mime, data, created_at, used_at) VALUES (%(tenant)s, %(digest)b, %(size)b, nullif(%(mime)b, ''::bytea), %(data)b, %(at)b, %(at)b)
 ON CONFLICT (tenant, digest) DO UPDATE SET size = excluded.size, mime = coalesce(blobs.mime, excluded.mime), used_at = greatest(blobs.used_at, excluded.used_at),
     data = CASE WHEN blobs.data = excluded.data THEN blobs.data ELSE excluded.data END
 RETURNING mime
 
 -- name: renew
--- Entries that are being written name them; those that are not kept are nobody's.
-WITH named AS MATERIALIZED (
-    SELECT digest FROM blobs WHERE tenant = %(tenant)s AND digest = ANY (%(digests)b::bytea[]) ORDER BY digest FOR NO KEY UPDATE
-)
-UPDATE blobs SET used_at = %(at)b FROM named WHERE blobs.tenant = %(tenant)s AND blobs.digest = named.digest AND blobs.used_at < %(at)b
+-- An entry that is being written names it; one that is not kept is nobody's.
+UPDATE blobs SET used_at = %(at)b WHERE tenant = %(tenant)s AND digest = %(digest)b AND used_at < %(at)b
 
 -- name: blobs
 SELECT digest, size, mime FROM blobs WHERE tenant = %(tenant)s ORDER BY digest
@@ -28,10 +24,10 @@ SELECT digest, size, mime FROM blobs WHERE tenant = %(tenant)s AND greatest(crea
 -- name: drop
 -- The age is looked at once more under the lock; what somebody else holds is being put, named or removed at this moment, and passed by.
 WITH idle AS MATERIALIZED (
-    SELECT digest FROM blobs WHERE tenant = %(tenant)s AND digest = ANY (%(digests)b::bytea[]) AND greatest(created_at, used_at) < %(since)b
-    ORDER BY digest FOR UPDATE SKIP LOCKED
+    SELECT digest FROM blobs WHERE tenant = %(tenant)s AND digest = %(digest)b AND greatest(created_at, used_at) < %(since)b FOR UPDATE SKIP LOCKED
 )
-DELETE FROM blobs USING idle WHERE blobs.tenant = %(tenant)s AND blobs.digest = idle.digest AND greatest(blobs.created_at, blobs.used_at) < %(since)b
+DELETE FROM blobs USING idle
+WHERE blobs.tenant = %(tenant)s AND blobs.digest = %(digest)b AND blobs.digest = idle.digest AND greatest(blobs.created_at, blobs.used_at) < %(since)b
 RETURNING blobs.digest
 
 -- name: number
