@@ -190,8 +190,9 @@ class _Proof:
     def _check_segments(self, found: Catalogue) -> None:
         """Take note of segments that do not stand for archived entries."""
         for low, high in self._rows("stray_segments"):
-            tape = found.called(low >> SEQ_BITS)
-            severity: Severity = "remnant" if low >> SEQ_BITS not in found.numbered or found.numbered[low >> SEQ_BITS].state == REMOVED else "fault"
+            tape_no = low >> SEQ_BITS
+            tape, row = found.called(tape_no), found.numbered.get(tape_no)
+            severity: Severity = "fault" if row is not None and (row.state == IN_USE or found.is_read(tape_no)) else "remnant"
             self._flaws.tape(f"its segment of the entries {low & LAST_SEQ} to {high & LAST_SEQ} does not stand for so many archived ones", tape=tape, severity=severity)
 
     def _check_readers(self, found: Catalogue, ends: dict[int, int]) -> None:
