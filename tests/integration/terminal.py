@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -112,8 +113,9 @@ class Terminal:
         self.seen: set[str] = set()
         self.pattern: re.Pattern[str] | None = None
         self._ours, theirs = pty.openpty()
+        self._end, self._ending = os.pipe()
         self._changed = threading.Condition()
-        self._is_over = False
+        self._is_over = self._is_gone = False
         self.resize(columns)
         environment = program.environment({"TERM": "xterm-256color", **changes})
         self._child = subprocess.Popen(program.command(*words), stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=program.place, start_new_session=True)
@@ -128,8 +130,11 @@ class Terminal:
         if self._child.poll() is None:
             self._child.kill()
         self._child.wait()
-        self._reader.join()
-        os.close(self._ours)
+        if not self._is_gone:
+            self._reader.join()
+            os.close(self._ours)
+        for end in (self._end, self._ending):
+            os.close(end)
         if error is not None:
             error.add_note(f"The screen was:\n{self.screen.text}")
 
@@ -165,6 +170,13 @@ class Terminal:
         """Send the program a signal."""
         self._child.send_signal(number)
 
+    def hang_up(self) -> None:
+        """Close the window: nobody reads what the program writes any more."""
+        os.write(self._ending, b".")
+        self._reader.join()
+        os.close(self._ours)
+        self._is_gone = True
+
     def ended(self) -> int:
         """Wait for the program's end and return its exit code."""
         code = self._child.wait(PATIENCE)
@@ -172,7 +184,7 @@ class Terminal:
         return code
 
     def _read(self) -> None:
-        while True:
+        while self._end not in select.select([self._ours, self._end], [], [])[0]:
             try:
                 piece = os.read(self._ours, 1 << 16)
             except OSError:

@@ -188,6 +188,30 @@ def test_a_terminal_that_is_gone_loses_nothing_that_was_shown(playhead: Program,
     assert said.split() == told.words[:5]
 
 
+@pytest.mark.parametrize("numbers", [(), (signal.SIGHUP,)], ids=["closed", "closed-and-told"])
+def test_a_window_that_is_closed_ends_the_chat_and_keeps_the_line_that_was_begun(playhead: Program, numbers: tuple[signal.Signals, ...]):
+    teller = Teller()
+    with ProviderServer(teller.answers(1)) as server, Terminal(playhead, "chat", "--tape", "t", "--model", CHAT.spec, **networked(server)) as terminal:
+        terminal.enter("Count.")
+        told = teller.telling()
+        told.passing.release(5)
+        terminal.wait("w00004")
+        terminal.type("And then")
+        terminal.wait(f"{PROMPT}And then")
+        terminal.hang_up()
+        for number in numbers:
+            terminal.signal(number)
+        told.passing.release(25)
+        assert terminal.ended() == 0
+    (said,) = spoken(on_tape(playhead), "assistant")
+    assert said.split()[:5] == told.words[:5]
+    with Terminal(playhead, "chat", "--tape", "t", "--model", "echo:") as terminal:
+        terminal.wait(f"{PROMPT}And then")
+        terminal.type("\x03\x03")
+        assert terminal.ended() == 0
+        assert "Warning" not in terminal.screen.text
+
+
 def test_an_answer_that_breaks_off_stays_and_is_asked_again(playhead: Program):
     start, *said = CHAT.events(Turn(words=("It is ", "gw1, ", "I think.")))
     answers = [Answer(pieces=(start, *said[:2]), drops=True), CHAT.answer(Turn(words=("It is gw2.",)))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
@@ -115,6 +116,7 @@ class Agent:
         self.counter = counter
         self.archives = archives
         self._store: TapeStore | AsyncTapeStore | WholeStore | None = store
+        self._choosing = threading.Lock()
         self._inbox: Callable[[Tape], Inbox] | None = checked_call(inbox, "An agent's inbox is a function that makes the inbox of a tape, such as TapeInbox")
         self._inboxes: dict[str, Inbox] = {}
         self._running: dict[str, list[anyio.Event]] = {}
@@ -135,9 +137,7 @@ class Agent:
     @property
     def store(self) -> TapeStore | AsyncTapeStore | WholeStore:
         """The store of its tapes: the given one, else a plug-in's, else one in memory."""
-        if self._store is None:
-            self._store = self.hooks.store() or InMemoryTapeStore()
-        return self._store
+        return self._chosen(self.hooks.store()) if self._store is None else self._store
 
     def tape(self, name: str, *, state: dict[str, Any] | None = None) -> Tape:
         """Return the handle of a tape; nothing is written. `state` is what its context and tools see, never copied."""
@@ -279,7 +279,7 @@ class Agent:
     async def _opened(self, model: Model | str | None, tape: str | Branch, state: dict[str, Any], *, merge_back: bool, asks: bool, waits: bool) -> Opened:
         """Open what a run needs, models where it asks one, the last thing first to be closed; where a part of it fails, all is closed again."""
         if self._store is None:
-            self._store = await self.hooks.open_store() or InMemoryTapeStore()
+            self._chosen(await self.hooks.open_store())
         async with AsyncExitStack() as stack:
             main = self.tape(tape, state=state) if isinstance(tape, str) else tape
             if self.lock and isinstance(tape, str) and (id(self.store), tape) in _locked.get():
@@ -305,6 +305,13 @@ class Agent:
             if not is_kept:
                 await branch.bootstrap()
             return Opened(tape=branch, models=models, held=held, inbox=tape, stack=stack.pop_all(), scope=scope)
+
+    def _chosen(self, provided: TapeStore | AsyncTapeStore | WholeStore | None) -> TapeStore | AsyncTapeStore | WholeStore:
+        """Return the one store of all runs: the first that was chosen stays, whoever waited meanwhile, on whatever thread."""
+        with self._choosing:
+            if self._store is None:
+                self._store = InMemoryTapeStore() if provided is None else provided
+            return self._store
 
     def _identity(self) -> Identity:
         """Return under whose name summaries are written: the agent's own."""

@@ -31,12 +31,17 @@ class ProvidedStore:
     def now(self) -> Store | None:
         """Return the store. Raises StoreUnavailable where it must be waited for and was not yet, and once it was closed."""
         self._check_not_closed()
+        if not self._is_open and self._opening.locked():
+            raise StoreUnavailable("The store of a plug-in is being opened by a run; wait until that has started.")
         if not self._is_open:
             self._settle(self._asked())
         return self._store
 
     async def opened(self) -> Store | None:
         """Return the store, waited for where need be."""
+        self._check_not_closed()
+        if self._is_open:
+            return self._store
         async with self._opening:
             self._check_not_closed()
             if not self._is_open:

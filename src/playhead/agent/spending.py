@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from playhead.entry.entry import EVENT, TapeEntry, event_name
 from playhead.entry.frozen import FrozenDict
 from playhead.fold.ledger.entries import NODE
-from playhead.model.prices import listed_price
+from playhead.model.prices import added, listed_price
 from playhead.model.protocol import Usage
 from playhead.store.family import kin_of, sidecar_name
 from playhead.tape.tape import Tape
@@ -54,8 +55,7 @@ class TapeUsage:
     @property
     def cost(self) -> float | None:
         """The cost in US dollars of those whose price is known; None where none is."""
-        known = [model.cost for model in self.models if model.cost is not None]
-        return sum(known) if known else None
+        return reduce(added, (model.cost for model in self.models), None)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
@@ -73,16 +73,16 @@ class _Call:
 async def usage_of(tape: Tape, *, prices: Prices | None = None) -> TapeUsage:
     """Return what the calls on record of a tape cost: those of its runs, those that came with imported turns, and those that wrote its summaries.
 
-    Reads every event and turn of the tape, so it costs what these are. `prices` is by default what `genai-prices` lists
+    Reads every event and turn of the tape, so it costs what these are. Each call is priced by itself. `prices` is by default what `genai-prices` lists
     (`playhead[prices]`); without it nothing has a price. What other branches spent and never merged is not in it.
     """
     found: dict[str, ModelUsage] = {}
+    price = prices or listed_price
     async for call in _calls(tape):
         known = found.get(call.model) or ModelUsage(model=call.model)
-        found[call.model] = replace(known, calls=known.calls + 1, summaries=known.summaries + call.is_summary, usage=known.usage + call.usage)
-    price = prices or listed_price
-    models = sorted(found.values(), key=lambda model: (-model.usage.total, model.model))
-    return TapeUsage(models=tuple(replace(model, cost=price(model.model, model.usage)) for model in models))
+        cost = added(known.cost, price(call.model, call.usage))
+        found[call.model] = replace(known, calls=known.calls + 1, summaries=known.summaries + call.is_summary, usage=known.usage + call.usage, cost=cost)
+    return TapeUsage(models=tuple(sorted(found.values(), key=lambda model: (-model.usage.total, model.model))))
 
 
 def usage_from(told: Any) -> Usage | None:

@@ -50,7 +50,7 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
     """Say on standard error why a command failed and return its exit code; `args` are its arguments where they were read."""
     failure = _innermost(failure)
     if isinstance(failure, BrokenPipeError):
-        _let_go_of_stdout()
+        let_go_of_stdout()
         return UNREAD
     if isinstance(failure, KeyboardInterrupt):
         if args is None or args.command != FOLLOW:
@@ -117,7 +117,7 @@ def as_error(failure: BaseException) -> PlayheadError:
     return PlayheadError("internal", f"Unexpected {type(failure).__name__}: {failure}; this is a defect, please report it with this line; {TRACEBACK}=1 shows where it happened.")
 
 
-def _let_go_of_stdout() -> None:
+def let_go_of_stdout() -> None:
     """Point standard output at nothing, so that what is still held back is dropped without a word at exit."""
     try:
         nothing = os.open(os.devnull, os.O_WRONLY)

@@ -231,7 +231,7 @@ class Client:
 
     def _turn(self, ask: Ask, tape: str | None, context: TapeContext | None) -> tuple[Turn, Tape]:
         handle = Tape(InMemoryTapeStore(), SCRATCH) if tape is None else self._handles.get(tape).with_context(_checked(context) or self._context)
-        return Turn(ask, tape=handle, models=self._models, strategy=self.strategy, budget=self.budget), handle
+        return Turn(ask, tape=handle, models=self._models, strategy=self.strategy, budget=self.budget, conversation=tape), handle
 
     async def _settled(self, ask: Ask, tape: str | None, context: TapeContext | None) -> Settled:
         return await self._turn(ask, tape, context)[0](_unheard)

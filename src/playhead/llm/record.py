@@ -73,12 +73,12 @@ class Record:
             kept = await kept_result(result, blobs=self.blobs)
             self._round += await self._tape.append_many(message_to_entries(Message(role="tool", content=(kept,)), run_id=self.run_id))
 
-    async def end(self, *, model: str, usage: Usage | None, status: str | None = None) -> None:
+    async def end(self, *, model: str, usage: Usage | None, status: str | None = None, error: LLMError | None = None) -> None:
         """Keep the end of a call whose tools have run; where one of them has handed off, the round is said again behind it."""
         with anyio.CancelScope(shield=True):
             await rejoin(self._tape, self._round, asked=self._asked)
             provider, name = _named(model)
-            await self._tape.append_many(chat_entries(run_id=self.run_id, usage=_facts(usage), provider=provider, model=name, status=status))
+            await self._tape.append_many(chat_entries(run_id=self.run_id, error=error, usage=_facts(usage), provider=provider, model=name, status=status))
 
     async def _turn(self, reply: Reply) -> tuple[TapeEntry, ...]:
         return message_to_entries(await kept_answer(reply.message, blobs=self.blobs), stop=reply.stop)

@@ -21,10 +21,11 @@ from playhead.llm.ask import Ask
 from playhead.llm.failures import told
 from playhead.llm.models import Models
 from playhead.llm.record import CANCELLED, Record
-from playhead.model.protocol import Model, ModelRequest, ReasoningDelta, Reply, TextDelta
+from playhead.model.protocol import Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta
 from playhead.prompt.budget import Budget
 from playhead.prompt.strategy import Strategy
 from playhead.tape.tape import Tape
+from playhead.tracing import span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,14 @@ class Settled:
 
 
 class Turn:
-    """Makes one call: called with what to do with events, it returns when all is kept. Raises LLMError."""
+    """Makes one call: called with what to do with events, it returns when all is kept. Raises LLMError.
 
-    def __init__(self, ask: Ask, *, tape: Tape, models: Models, strategy: Strategy | None, budget: Budget | None) -> None:
+    `conversation` is the tape that it is kept on, None where it is kept on none.
+    """
+
+    def __init__(self, ask: Ask, *, tape: Tape, models: Models, strategy: Strategy | None, budget: Budget | None, conversation: str | None) -> None:
         self._ask = ask
+        self._conversation = conversation
         self._tape = tape
         self._models = models
         self._strategy = strategy
@@ -47,23 +52,25 @@ class Turn:
         self._record = Record(tape, question=ask.messages if ask.prompt is None else (ask.prompt,), system_prompt=ask.system_prompt)
         self._heard = Heard()
         self._answers = ""
+        self._is_kept = False
 
     async def __call__(self, emit: Emit) -> Settled:
         """Make the call."""
         try:
             reply = await self._reply(emit)
+            answers = await self._carried_out(reply, emit)
         except anyio.get_cancelled_exc_class():
-            if self._answers:
+            if self._answers and not self._is_kept:
                 await self._record.broken(model=self._answers, partial=self._heard.text)
             raise
         except Exception as exc:
             error = told(exc)
-            await self._note(error)
+            if not self._is_kept:
+                await self._note(error)
             await emit(ErrorEvent(error=error))
             if error is exc:
                 raise
             raise error from exc
-        answers = await self._carried_out(reply, emit)
         if reply.usage is not None:
             await emit(UsageEvent(usage=reply.usage))
         await emit(FinalEvent(text=reply.text, stop=reply.stop))
@@ -111,17 +118,20 @@ class Turn:
 
     async def _streamed(self, model: Model, request: ModelRequest, emit: Emit) -> Reply:
         """Ask one model and tell its words as they come."""
-        async with aclosing(events_of(model, request)) as events:
-            async for event in events:
-                self._heard.take(event, model=model.name)
-                match event:
-                    case Reply():
-                        return self._heard.whole(event, model=model.name)
-                    case TextDelta(text=text) if text:
-                        await emit(TextEvent(delta=text))
-                    case ReasoningDelta(text=text) if text:
-                        await emit(ReasoningEvent(delta=text))
-        raise BadReply(f"{model.name} ended without an answer; ask again.", model=model.name, partial=self._heard.text)
+        with span("chat", tape=self._conversation, run_id=self._record.run_id, model=model.name, request=request) as traced:
+            first = True
+            async with aclosing(events_of(model, request)) as events:
+                async for event in events:
+                    self._heard.take(event, model=model.name)
+                    if first:
+                        traced.add(first=event)
+                        first = False
+                    if isinstance(event, Reply):
+                        reply = self._heard.whole(event, model=model.name)
+                        traced.add(reply=reply)
+                        return reply
+                    await _tell(event, emit)
+            raise BadReply(f"{model.name} ended without an answer; ask again.", model=model.name, partial=self._heard.text)
 
     async def _carried_out(self, reply: Reply, emit: Emit) -> tuple[Answer, ...]:
         """Keep the answer, and run the tools that it asks for where the call runs tools; return what they have answered."""
@@ -129,22 +139,38 @@ class Turn:
             await emit(ToolCallEvent(call=call))
         if not (reply.calls and self._ask.runs):
             await self._record.answer(reply, model=self._answers)
+            self._is_kept = True
             return ()
         await self._record.calls(reply, model=self._answers)
+        self._is_kept = True
         status: str | None = CANCELLED
+        error: LLMError | None = None
         answers: dict[str, Answer] = {}
         try:
             async with anyio.create_task_group() as tasks:
                 for call in reply.calls:
                     tasks.start_soon(self._run_tool, call, reply.problems.get(call.id), answers, emit)
             status = None
+        except ExceptionGroup as group:
+            status, error = None, told(group.exceptions[0])
+            raise error from group.exceptions[0]
         finally:
-            await self._record.end(model=self._answers, usage=reply.usage, status=status)
+            await self._record.end(model=self._answers, usage=reply.usage, status=status, error=error)
         return tuple(answers[call.id] for call in reply.calls)
 
     async def _run_tool(self, call: ToolCall, problem: str | None, answers: dict[str, Any], emit: Emit) -> None:
         context = ToolContext(tape=self._tape, state=self._tape.context.state, run_id=self._record.run_id, call_id=call.id, name=call.name)
-        answer = await answered(call, problem=problem, toolbox=self._ask.tools, context=context, hooks=Hooks())
+        with span("tool", tape=self._conversation, run_id=self._record.run_id, name=call.name, call=call) as traced:
+            answer = await answered(call, problem=problem, toolbox=self._ask.tools, context=context, hooks=Hooks())
+            traced.add(answer=answer)
         answers[call.id] = answer
         await self._record.result(answer.result)
         await emit(ToolResultEvent(call=call, result=answer.result, value=answer.value, elapsed_ms=answer.elapsed_ms))
+
+
+async def _tell(event: ModelEvent, emit: Emit) -> None:
+    match event:
+        case TextDelta(text=text) if text:
+            await emit(TextEvent(delta=text))
+        case ReasoningDelta(text=text) if text:
+            await emit(ReasoningEvent(delta=text))

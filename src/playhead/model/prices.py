@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from importlib import import_module
 
 from playhead.model.protocol import Usage
@@ -9,9 +11,12 @@ from playhead.model.protocol import Usage
 _PROVIDERS = {"openai": "openai", "openai-chat": "openai", "openai-responses": "openai", "anthropic": "anthropic", "google": "google", "google-gla": "google", "": None}
 """What the list calls the providers of models; a model that is named without one is looked for by its name alone."""
 
+LEAST = 0.0001
+"""The least sum that is told in full."""
+
 
 def listed_price(model: str, usage: Usage) -> float | None:
-    """Return what calls of a model, named as PROVIDER:MODEL or by its name alone, cost in US dollars; None where nobody knows."""
+    """Return what a call of a model, named as PROVIDER:MODEL or by its name alone, costs in US dollars; None where nobody knows."""
     provider, _, name = model.removeprefix("pydantic-ai:").rpartition(":")
     if provider not in _PROVIDERS or not usage.total:
         return None
@@ -23,6 +28,18 @@ def listed_price(model: str, usage: Usage) -> float | None:
         return None
 
 
+def added(cost: float | None, more: float | None) -> float | None:
+    """Return two costs together, that of which one is not known as the other."""
+    return cost if more is None else more if cost is None else cost + more
+
+
+def listed_cost(model: str, usages: Iterable[Usage]) -> float | None:
+    """Return what calls of a model cost together, each priced by itself: long requests may cost more for each token."""
+    return reduce(added, (listed_price(model, usage) for usage in usages), None)
+
+
 def money(cost: float) -> str:
     """Return a sum in words: to the cent, of small ones to a hundredth of it."""
+    if 0 < cost < LEAST:
+        return f"<${LEAST}"
     return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}"

@@ -37,12 +37,13 @@ class ForkScope:
         self._branch: Branch | None = None
 
     async def __aenter__(self) -> Branch:
-        if self._branch is not None:
+        if self._owner is not None:
             raise InvalidInput("This fork was entered before; make another one with tape.fork_tape().")
         owner = self._owner = new_owner(self)
         try:
             self._branch = await self._tape.fork(self._at, name=self._name, owner=str(owner))
         except BaseException:
+            self._owner = None
             let_go(owner)  # the branch may be there all the same, and is then for recovery to find
             raise
         return self._branch

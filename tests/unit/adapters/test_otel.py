@@ -17,7 +17,8 @@ from playhead.adapters.otel.instrumentation import instrument
 from playhead.agent.agent import Agent
 from playhead.agent.tools import tool
 from playhead.entry.message import user
-from playhead.errors import ModelUnavailable, OverBudgetError
+from playhead.errors import LLMError, ModelUnavailable, OverBudgetError
+from playhead.llm.client import Client
 from playhead.model.protocol import Usage
 from playhead.model.scripted import ScriptedModel, call
 from playhead.prompt.budget import Budget
@@ -172,9 +173,37 @@ def test_a_fold_says_how_many_tokens_it_saved_and_has_its_chat_within(listening)
         anyio.run(go)
     fold, chat = listening.one("compact"), listening.one("chat writer")
     assert chat.parent.span_id == fold.context.span_id
+    assert chat.attributes["gen_ai.conversation.id"] == fold.attributes["gen_ai.conversation.id"]
     assert fold.attributes["gen_ai.operation.name"] == "compact"
     assert fold.attributes["playhead.fold.did"] == "summary"
     assert fold.attributes["playhead.tokens.before"] > fold.attributes["playhead.tokens.after"] > 0
+
+
+def test_calls_of_the_facade_are_chats_and_tools_of_the_conversation_of_their_tape(listening):
+    async def go():
+        llm = Client(ScriptedModel([TURN[0], TURN[1], TURN[1]], name="openai:gpt-5-mini"))
+        await llm.run_tools("Up?", tape="support/42", tools=[ping])
+        async for _ in await llm.stream("And now?", tape="support/42"):
+            pass
+        await llm.chat("Up?")
+
+    with instrumented(listening):
+        anyio.run(go)
+    chats, tool = [span for span in listening.spans if span.name == "chat gpt-5-mini"], listening.one("execute_tool ping")
+    assert [(chat.attributes.get("gen_ai.conversation.id"), chat.attributes["gen_ai.usage.input_tokens"]) for chat in chats] == [("support/42", 40), ("support/42", 60), (None, 60)]
+    assert all("gen_ai.response.time_to_first_chunk" in chat.attributes for chat in chats)
+    assert (tool.attributes["gen_ai.conversation.id"], tool.attributes["playhead.run.id"]) == ("support/42", chats[0].attributes["playhead.run.id"])
+    assert sum(point.count for point in listening.points("gen_ai.client.operation.duration") if point.attributes["gen_ai.operation.name"] == "chat") == 3
+
+
+def test_a_failed_call_of_the_facade_is_told_by_its_kind(listening):
+    async def go():
+        with pytest.raises(LLMError):
+            await Client(ScriptedModel([ModelUnavailable(SECRET)], name="openai:gpt-5-mini")).chat("Up?", tape="t")
+
+    with instrumented(listening):
+        anyio.run(go)
+    assert listening.one("chat gpt-5-mini").attributes["error.type"] == ModelUnavailable("x").kind
 
 
 def test_tokens_and_durations_are_metrics(listening):

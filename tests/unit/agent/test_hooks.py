@@ -4,6 +4,7 @@ import logging
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from playhead.agent.decisions import Deny, Finish, Proceed, Replace, RunFacts, ToolOutcome
@@ -388,5 +389,32 @@ def test_a_store_hook_that_fails_or_gives_no_store_is_not_passed_over():
             Hooks([Plugin(provide_tape_store=lambda: 7)]).store()
         with pytest.raises(OSError, match="unplugged"):
             await Hooks([Plugin(provide_tape_store=raising(OSError("unplugged")))]).open_store()
+
+    anyio.run(main)
+
+
+def test_a_store_that_is_being_opened_is_waited_for_and_not_asked_for_again():
+    asked, entered = [], anyio.Event()
+
+    class Slow(InMemoryTapeStore):
+        async def __aenter__(self):
+            entered.set()
+            await anyio.lowlevel.checkpoint()
+            return await super().__aenter__()
+
+    def provide():
+        asked.append(Slow())
+        return asked[-1]
+
+    async def main():
+        hooks = Hooks([Plugin(provide_tape_store=provide)])
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hooks.open_store)
+            await entered.wait()
+            with pytest.raises(StoreUnavailable, match="being opened"):
+                hooks.store()
+        assert hooks.store() is asked[0]
+        assert len(asked) == 1
+        await hooks.aclose()
 
     anyio.run(main)

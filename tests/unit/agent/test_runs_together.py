@@ -1,7 +1,11 @@
 """Runs that follow each other, share a branch, or happen at the same time."""
 
+import threading
+from functools import partial
+
 import anyio
 import anyio.lowlevel
+import pytest
 
 from playhead.agent.agent import Agent
 from playhead.agent.tools import tool
@@ -138,3 +142,50 @@ def test_a_run_within_a_run_that_locks_its_tape_is_refused_and_one_on_a_fork_is_
         assert [r.content for m in model.requests[1].messages for r in m.results][1] == "Thought."
 
     run(go)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_first_runs_at_the_same_time_share_one_store(backend):
+    async def go():
+        agent = Agent()
+
+        async def one(n):
+            await turn(agent, f"question {n}", ScriptedModel([f"answer {n}"]), tape=f"t{n}")
+
+        async with anyio.create_task_group() as tasks:
+            for n in range(5):
+                tasks.start_soon(one, n)
+        return [[m.text for m in await agent.tape(f"t{n}").read_messages()] for n in range(5)]
+
+    assert anyio.run(go, backend=backend) == [[f"question {n}", f"answer {n}"] for n in range(5)]
+
+
+def test_a_tape_that_is_looked_at_while_the_first_run_opens_is_in_its_store():
+    async def go():
+        agent, seen = Agent(), []
+
+        async def look():
+            seen.append(agent.store)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turn, agent, "Hi", ScriptedModel(["Hello."]))
+            tasks.start_soon(look)
+        assert seen == [agent.store]
+        assert [m.text for m in await agent.tape("t").read_messages()] == ["Hi", "Hello."]
+
+    run(go)
+
+
+def test_first_runs_of_several_threads_share_one_store():
+    agent, ready = Agent(), threading.Barrier(4)
+
+    def one(n):
+        ready.wait()
+        anyio.run(partial(turn, agent, f"question {n}", ScriptedModel([f"answer {n}"]), tape=f"t{n}"))
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(anyio.run(agent.store.list_tapes)) == [f"t{n}" for n in range(4)]

@@ -36,6 +36,23 @@ def test_the_calls_of_runs_add_up_by_model():
     anyio.run(go)
 
 
+def test_each_call_is_priced_by_itself():
+    def steps(model, usage):
+        """Price what is longer than a thousand tokens ten times as high."""
+        return usage.input * (10 if usage.input > 1_000 else 1) / 1e6 if model == "x:a" else None
+
+    async def go():
+        agent = Agent(store=InMemoryTapeStore())
+        for name, size in (("x:a", 600), ("x:a", 600), ("x:a", 2_000), ("x:b", 5)):
+            async with agent.run("Hello?", model=ScriptedModel([["Hello.", Usage(input=size)]], name=name), tape="t") as stream:
+                await stream.text()
+        spent = await usage_of(agent.tape("t"), prices=steps)
+        assert [(m.model, m.cost) for m in spent.models] == [("x:a", pytest.approx(0.0212)), ("x:b", None)]
+        assert spent.cost == pytest.approx(0.0212)
+
+    anyio.run(go)
+
+
 def test_imported_turns_count_with_the_words_of_their_provider():
     async def go():
         tape = Tape(InMemoryTapeStore(), "t")

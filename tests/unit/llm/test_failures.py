@@ -11,6 +11,7 @@ import pytest
 import playhead as ph
 from playhead.llm.failures import told
 from playhead.testing import ScriptedModel
+from playhead.testing import call as calling
 from tests.unit.llm.test_chat import BEGINNING, TURN, shape
 
 REFUSED = [
@@ -28,6 +29,11 @@ REFUSED = [
     ({"prompt": "Hi.", "tape": ""}, "A tape's name is a non-empty text"),
     ({"prompt": "Hi.", "system_prompt": 3}, "A system prompt is a text"),
 ]
+
+
+def ping() -> str:
+    """Ping."""
+    return "pong"
 
 
 @pytest.mark.parametrize(("given", "words"), REFUSED, ids=[words[:30] for _, words in REFUSED])
@@ -131,6 +137,55 @@ class TestTheModelFails:
         llm = ph.LLM(ScriptedModel([ph.ModelRefused("No.")]), fallback_models=[ScriptedModel([ph.ModelUnavailable("Busy.")])])
         with pytest.raises(ph.LLMError, match="No"):
             llm.chat("Hi.")
+
+
+class Refusing(ph.InMemoryTapeStore):
+    """Refuses the writes that hold an entry of some kind or role, as often as it is told to."""
+
+    def __init__(self, what: str, *, times: int) -> None:
+        super().__init__()
+        self.what = what
+        self.times = times
+
+    async def append_many(self, tape, entries, **options):
+        if self.times and any(self.what in (entry.kind, entry.payload.get("role")) for entry in entries):
+            self.times -= 1
+            raise ph.StoreBusy("The disk is busy.")
+        return await super().append_many(tape, entries, **options)
+
+
+class TestTheRecordCannotBeWritten:
+    """The call fails as any other, and all that was heard is kept where it can be."""
+
+    @pytest.mark.parametrize("name", ["chat", "stream", "stream_events"])
+    def test_of_an_answer(self, name: str):
+        tape = ph.LLM(ScriptedModel(["Hello."]), tape_store=Refusing("assistant", times=1)).tape("t")
+        with pytest.raises(ph.LLMError) as caught:
+            list(getattr(tape, name)("Hi."))
+        assert str(caught.value) == "[temporary] The disk is busy."
+        assert isinstance(caught.value.__cause__, ph.StoreBusy)
+        assert shape(tape) == [*BEGINNING, "message user", "message assistant", "error temporary", "event run"]
+        assert [m.text for m in tape.read_messages()][:2] == ["Hi.", "Hello."]
+
+    def test_nor_that_it_could_not(self):
+        tape = ph.LLM(ScriptedModel(["Hello."]), tape_store=Refusing("assistant", times=2)).tape("t")
+        with pytest.raises(ph.LLMError, match="busy") as caught:
+            tape.chat("Hi.")
+        assert "Nor could the failure be recorded" in caught.value.__notes__[0]
+
+    def test_of_calls_of_tools(self):
+        tape = ph.LLM(ScriptedModel([[calling("ping")]]), tape_store=Refusing("tool_call", times=1)).tape("t")
+        with pytest.raises(ph.LLMError, match="busy"):
+            tape.run_tools("Hi.", tools=[ping])
+        assert shape(tape) == [*BEGINNING, "message user", "error temporary", "event run"]
+
+    def test_of_a_result(self):
+        tape = ph.LLM(ScriptedModel([[calling("ping")]]), tape_store=Refusing("tool_result", times=1)).tape("t")
+        with pytest.raises(ph.LLMError, match="busy") as caught:
+            tape.run_tools("Hi.", tools=[ping])
+        assert isinstance(caught.value.__cause__, ph.StoreBusy)
+        assert shape(tape) == [*BEGINNING, "message user", "tool_call", "error temporary", "event run"]
+        assert tape.query.all()[-1].payload["data"]["status"] == "error"
 
 
 @pytest.mark.parametrize(

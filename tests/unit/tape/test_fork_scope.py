@@ -165,3 +165,24 @@ def test_two_first_runs_on_a_fresh_tape_leave_one_bootstrap_and_both_conversatio
         assert texts.index("answer A") == texts.index("question A") + 1
 
     run(go)
+
+
+def test_a_fork_scope_that_is_entered_twice_at_once_makes_one_branch():
+    async def go():
+        tape = await grown("one")
+        scope, refused = tape.fork_tape(), []
+
+        async def enter():
+            try:
+                async with scope as branch:
+                    await branch.append(user("kept"))
+            except InvalidInput as exc:
+                refused.append(exc)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(enter)
+            tasks.start_soon(enter)
+        assert len(refused) == 1
+        assert await said(tape) == ["one", "kept"]
+
+    run(go)

@@ -19,7 +19,7 @@ from playhead.cli.chat.talk import Ended, Talk, size_of
 from playhead.cli.failures import as_error, spoken
 from playhead.entry.message import ToolCall
 from playhead.errors import BadReply, ModelUnavailable, PlayheadError
-from playhead.model.prices import listed_price
+from playhead.model.prices import listed_cost
 from playhead.prompt.prompt import Prompt
 
 NOT_BEGUN = "Stopped before the model was asked."
@@ -119,7 +119,7 @@ class Conversation:
             self._wanted = anyio.Event()
             self._set(self.session.begun())
             ended = await self.talk.turn(self._told)
-            cost = await anyio.to_thread.run_sync(partial(listed_price, self.session.model, self.session.turn))
+            cost = await anyio.to_thread.run_sync(partial(listed_cost, self.session.model, self.session.asked))
             session, pieces = self.session.ended(is_interrupted=ended.is_interrupted, error=None if ended.error is None else self._why(ended.error), cost=cost)
             self._show(pieces)
             self._set(session)

@@ -75,17 +75,23 @@ class Keyboard:
             await tasks.start(self._take_lines)
             tasks.start_soon(self._conversation.turns)
             tasks.start_soon(self._leave)
-            await self._screen.run(draft=await kept_draft(self._talk.tape))
-            self._leaving.set()
-            with anyio.CancelScope(shield=True):
-                self._conversation.interrupt()
-                await self._conversation.rested()
-                self._send.close()
-                await self._taken.wait()
-                await keep_draft(self._talk.tape, self._screen.draft or self._put_away)
+            try:
+                await self._screen.run(draft=await kept_draft(self._talk.tape))
+            finally:
+                await self._end()
             tasks.cancel_scope.cancel()
         self._out.lines(*self._farewell())
         return 0
+
+    async def _end(self) -> None:
+        """End the turn that runs, take the lines that were sent, and keep the one that was begun; whyever the prompt has ended."""
+        self._leaving.set()
+        with anyio.CancelScope(shield=True):
+            self._conversation.interrupt()
+            await self._conversation.rested()
+            self._send.close()
+            await self._taken.wait()
+            await keep_draft(self._talk.tape, self._screen.draft or self._put_away)
 
     # -- keys
 
@@ -126,11 +132,13 @@ class Keyboard:
         """Take the lines that are entered, each to its end: none that was sent is lost."""
         self._taken = anyio.Event()
         task_status.started()
-        with anyio.CancelScope(shield=True):
-            async for line in self._lines:
-                await (self._conversation.stop() if line is None else self._conversation.entered(line))
-                self._on_their_way -= 1
-        self._taken.set()
+        try:
+            with anyio.CancelScope(shield=True), self._lines:
+                async for line in self._lines:
+                    await (self._conversation.stop() if line is None else self._conversation.entered(line))
+                    self._on_their_way -= 1
+        finally:
+            self._taken.set()
 
     async def _leave(self) -> None:
         """Once the user has left, end the turn that runs, and close the prompt when all of it is shown."""

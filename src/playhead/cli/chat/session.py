@@ -11,6 +11,7 @@ from playhead.cli.chat.blocks import settled
 from playhead.cli.chat.pieces import Answered, Called, Piece, Remark, Said, Spent, Thoughts, Words
 from playhead.entry.message import ToolCall
 from playhead.errors import ContextLimitExceeded
+from playhead.model.prices import added
 from playhead.model.protocol import StopReason, Usage
 
 STOPS: Mapping[StopReason, str] = {
@@ -38,7 +39,7 @@ class Session:
 
     `tail` is what of the answer is not shown for good yet, `thoughts` what the model thinks before it; `waiting` are lines that no
     run has taken up, by id; `question` is a call that waits for an approval;
-    `paid` is what this chat has cost, in dollars.
+    `asked` is what each call of the turn cost, in tokens, `paid` what this chat has cost, in dollars.
     """
 
     tape: str
@@ -52,7 +53,7 @@ class Session:
     waiting: Mapping[str, str] = field(default_factory=dict)
     question: ToolCall | None = None
     last: Usage | None = None
-    turn: Usage = field(default_factory=Usage)
+    asked: tuple[Usage, ...] = ()
     paid: float | None = None
     size: Size = field(default_factory=Size)
 
@@ -60,7 +61,7 @@ class Session:
 
     def begun(self) -> Session:
         """Return what is shown once a turn has begun."""
-        return replace(self, is_running=True, is_stopping=False, tail="", thoughts="", heard=False, calls=(), turn=Usage())
+        return replace(self, is_running=True, is_stopping=False, tail="", thoughts="", heard=False, calls=(), asked=())
 
     def told(self, event: RunEvent) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once a run has told of something, and what of it for good."""
@@ -75,7 +76,7 @@ class Session:
             case ToolResultEvent(call=call, result=result, elapsed_ms=elapsed_ms):
                 return replace(self, calls=tuple(c for c in self.calls if c.id != call.id)), (Answered(call=call, result=result, elapsed_ms=elapsed_ms),)
             case UsageEvent(usage=usage):
-                return replace(self, last=usage, turn=self.turn + usage), ()
+                return replace(self, last=usage, asked=(*self.asked, usage)), ()
             case FinalEvent():
                 return self._answered(event)
             case ErrorEvent(error=ContextLimitExceeded()):
@@ -86,10 +87,10 @@ class Session:
     def ended(self, *, is_interrupted: bool, error: str | None, cost: float | None = None) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once a turn has ended, and why it did where it was not by itself."""
         flushed, pieces = self.flushed()
-        spent = (Spent(usage=self.turn, cost=cost),) if self.turn.total else ()
-        paid = self.paid if cost is None else (self.paid or 0) + cost
+        usage = sum(self.asked, Usage())
+        spent = (Spent(usage=usage, cost=cost),) if usage.total else ()
         why = (Remark(text=INTERRUPTED),) if is_interrupted else (Remark(text=error, is_error=True),) if error is not None else ()
-        return replace(flushed, is_running=False, is_stopping=False, calls=(), question=None, paid=paid), (*pieces, *spent, *why)
+        return replace(flushed, is_running=False, is_stopping=False, calls=(), question=None, paid=added(self.paid, cost)), (*pieces, *spent, *why)
 
     def flushed(self) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once all that was said is shown for good."""

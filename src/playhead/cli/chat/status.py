@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -18,23 +20,32 @@ LEAST = 8
 """How many columns each name has at least."""
 
 BETWEEN = " · "
+NAMES = 2 * (LEAST + len(BETWEEN))
+"""How many columns both names have at least."""
 
 
 def status(session: Session, *, width: int) -> Text:
-    """Return the line, at most `width` columns wide: where it is too narrow, names are cut first, then the bar gets shorter, then it and the names are left out."""
-    facts = [_used(session.size), *_cached(session.last), *([] if session.paid is None else [money(session.paid)])]
+    """Return the line, at most `width` columns wide: where it is too narrow, names are cut first, then the bar gets shorter, then what was paid is left out, then the bar and the names."""
+    facts, room = [_used(session.size), *_cached(session.last)], session.size.room
+    paid = [] if session.paid is None else [money(session.paid)]
+    if not room or _columns([*facts, *paid], width=width) or not _columns(facts, width=width):
+        facts += paid
     while len(BETWEEN.join(facts)) >= width and len(facts) > 1:
         facts.pop()
-    told, room = BETWEEN.join(facts), session.size.room
-    names, left = 2 * (LEAST + len(BETWEEN)), width - len(told) - 1
-    columns = next((columns for columns in BARS if room and left - columns - 1 >= names), 0)
-    left -= columns + 1 if columns else 0
+    told, columns = BETWEEN.join(facts), _columns(facts, width=width) if room else 0
+    left = width - len(told) - 1 - (columns + 1 if columns else 0)
     line = Text(" ", style="dim")
-    if left >= names:
+    if left >= NAMES:
         line.append(_names(session, width=left - 2 * len(BETWEEN)))
     if columns and room:
         line.append_text(bar(session.size.shares, room=room, width=columns)).append(" ")
     return line.append(told)
+
+
+def _columns(facts: Sequence[str], *, width: int) -> int:
+    """Return how many columns a bar gets beside facts and names; 0 where it has no place."""
+    left = width - len(BETWEEN.join(facts)) - 1
+    return next((columns for columns in BARS if left - columns - 1 >= NAMES), 0)
 
 
 def _names(session: Session, *, width: int) -> str:

@@ -24,6 +24,7 @@ from playhead.cli.chat.rendering import MARGIN, PROMPT, Renderer
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.slashes import completed, matching
 from playhead.cli.chat.status import status
+from playhead.cli.failures import let_go_of_stdout
 from playhead.cli.layout import cut
 from playhead.cli.output import NARROWEST
 
@@ -63,8 +64,8 @@ class TerminalScreen:
         with create_app_session(output=self._output), patch_stdout():
             try:
                 await self._app.run_async(set_exception_handler=False)
-            except EOFError:  # the terminal is gone
-                self._left()
+            except (EOFError, OSError):  # nothing can be read from the terminal any more, or written to it
+                self._lose()
 
     # -- what is shown
 
@@ -124,6 +125,12 @@ class TerminalScreen:
         """Write text above the prompt, whole: the prompt is taken away, and comes back with the next picture."""
         if not text:
             return
+        try:
+            self._write(text)
+        except OSError:
+            self._lose()
+
+    def _write(self, text: str) -> None:
         if not self._app.is_running:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -132,6 +139,11 @@ class TerminalScreen:
         self._output.write_raw(text.replace("\n", "\r\n"))
         self._output.flush()
         self._app.invalidate()
+
+    def _lose(self) -> None:
+        """Leave, as the terminal is gone; what is still shown goes nowhere, and stands on the tape."""
+        let_go_of_stdout()
+        self._left()
 
     # -- the prompt
 

@@ -82,6 +82,7 @@ class Gathering:
             counter=self._tape.counter,
             outcomes=tuple(o for o in forest.outcomes if o.level == job.level and o.first == job.first and o.last == job.last),
             now=clock.now(),
+            tape=self._tape.name,
         )
 
     async def _deeper(self, job: Job, memories: Sequence[Node]) -> tuple[Node, ...]:

@@ -55,7 +55,7 @@ class Surroundings:
     those that hold something pinned raw; `between` is the raw that none of them tells. `deeper` holds summaries one level down:
     of a merge's sources from level 3 on; at level 1, of the memories above level 1, which the rung expand_recall shows in their
     place (without them it has nothing to show). `system_prompt` and `tools` are the agent's as they are now. `outcomes` is what
-    is on record for this run, of any settings.
+    is on record for this run, of any settings. `tape` is the name of the tape that is told.
     """
 
     head: tuple[Unit, ...] = ()
@@ -67,6 +67,7 @@ class Surroundings:
     counter: Counter
     outcomes: tuple[Outcome, ...] = ()
     now: datetime
+    tape: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

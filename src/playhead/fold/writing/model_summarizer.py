@@ -77,10 +77,10 @@ class ModelSummarizer:
             self._settled.pop(canonical.digest, None)
         return came
 
-    async def _ask(self, draft: Draft) -> Reply | str | Trouble:
+    async def _ask(self, draft: Draft, *, tape: str | None) -> Reply | str | Trouble:
         """Send a request; returns the answer, else what the request came to or the trouble on the way."""
         try:
-            with span("chat", model=self.name, request=draft.request) as told, anyio.fail_after(self._config.summary_timeout):
+            with span("chat", tape=tape, model=self.name, request=draft.request) as told, anyio.fail_after(self._config.summary_timeout):
                 reply = await self._model.complete(draft.request)
                 told.add(reply=reply)
         except Exception as error:  # noqa: BLE001 - a model may be anybody's, and raises whatever it likes
@@ -141,7 +141,7 @@ class _Writing:
 
     async def _tried(self, rung: str, draft: Draft) -> Came | None:
         """Make one request; returns what the job comes to by it, None where there is more to try."""
-        answer = await self._by._ask(draft) if draft.fits else "too_long"
+        answer = await self._by._ask(draft, tape=self._material.surroundings.tape) if draft.fits else "too_long"
         if isinstance(answer, Trouble):
             return self._by._lane.pause(answer, model=self._by.name, now=self._now())
         if isinstance(answer, Reply):

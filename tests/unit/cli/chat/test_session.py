@@ -14,7 +14,7 @@ from playhead.cli.chat.session import INTERRUPTED, Session, Size
 from playhead.cli.chat.status import status
 from playhead.entry.message import ToolCall, ToolResult
 from playhead.errors import ContextLimitExceeded
-from playhead.model.prices import listed_price, money
+from playhead.model.prices import listed_cost, listed_price, money
 from playhead.model.protocol import Usage
 from tests.integration.program import uncoloured
 
@@ -82,6 +82,15 @@ def test_the_status_fits_its_line(width):
         assert ("█" in line.plain) == (size.room is not None and width >= 80)
 
 
+@pytest.mark.parametrize("paid", [None, 0.0123, 123.45])
+def test_the_bar_stays_in_a_usual_terminal_and_what_was_paid_makes_room_for_it(paid):
+    size = Size(used=12_345, room=192_000, shares=(Share(form="raw", tokens=12_345),))
+    session = Session(tape="support/42", model="openai:gpt-5-mini", last=Usage(input=10, cache_read=9), paid=paid, size=size)
+    usual, wide = status(session, width=79).plain, status(session, width=120).plain
+    assert "█" in usual and "90% cached" in usual and cell_len(usual) <= 79
+    assert "█" in wide and ("$" in wide) == (paid is not None)
+
+
 @pytest.mark.parametrize("rows", [2, 5, 20])
 def test_the_live_part_fits_its_rows_and_shows_the_end_of_what_is_said(rows):
     session = replace(after(TextEvent(delta="\n".join(f"word{n}" for n in range(60))))[0], waiting={"1": "Hurry."})
@@ -106,3 +115,14 @@ def test_prices_are_known_for_models_on_the_list_alone():
     assert listed_price("openai-responses:gpt-5-mini", usage) == listed_price("pydantic-ai:openai:gpt-5-mini", usage) == known
     assert listed_price("openai:no-such-model", usage) is listed_price("echo:", usage) is listed_price("openai:gpt-5-mini", Usage()) is None
     assert (money(0.00012), money(1234.5)) == ("$0.0001", "$1,234.50")
+    assert (money(0.0000004), money(0.0)) == ("<$0.0001", "$0.0000")
+
+
+def test_the_calls_of_a_turn_are_priced_one_by_one():
+    call = Usage(input=150_000, output=10)
+    session, _ = after(*(UsageEvent(usage=call) for _ in range(3)))
+    assert session.asked == (call, call, call)
+    one, together = listed_price("claude-sonnet-4-5", call), listed_price("claude-sonnet-4-5", sum(session.asked, Usage()))
+    assert one is not None and together is not None and together > 3 * one + 0.1
+    assert listed_cost("claude-sonnet-4-5", session.asked) == pytest.approx(3 * one)
+    assert listed_cost("claude-sonnet-4-5", ()) is listed_cost("echo:", session.asked) is None
