@@ -18,6 +18,7 @@ from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
 from playhead.store.transfer.arriving import arrive, cursors, settle_cursors, stands
 from playhead.store.transfer.carrying import FromDirectory, FromStore
 from playhead.store.transfer.directory import Directory, coming_from, leaving_to
+from playhead.store.transfer.draft import without_drafts
 from playhead.store.transfer.heard import Heard, referred
 from playhead.store.transfer.lines import digest_of, lines_of
 from playhead.store.transfer.manifest import Exported, Manifest
@@ -43,7 +44,7 @@ async def export_store(store: Stored, directory: str | PathLike[str], *, tapes: 
     """
     tally = Tally(progress)
     async with _opened(store) as source:
-        names, exported = _chosen(await families_of(source), tapes), {}
+        names, exported = _chosen(await _finished(source), tapes), {}
         async with leaving_to(directory) as target:
             leaving = _Leaving(source, target, tally)
             for number, name in enumerate(names, 1):
@@ -91,7 +92,7 @@ async def copy_store(source: Stored, target: Stored, *, tapes: Iterable[str] = (
     """
     tally = Tally(progress)
     async with _opened(source) as one, _opened(target) as other:
-        names, wanted = _chosen(await families_of(one), tapes), []
+        names, wanted = _chosen(await _finished(one), tapes), []
         for number, name in enumerate(names, 1):
             original = await Original.of(one, name)
             tally.begin("checking", name, number=number, tapes=len(names), total=original.outline.entries)
@@ -170,6 +171,11 @@ class _Leaving:
         await self._target.put_blob(digest, data)
         self.blobs[digest] = Blob(digest=digest, size=len(data), mime=mime)
         self._tally.blobs += 1
+
+
+async def _finished(store: WholeStore) -> list[str]:
+    """Return the tapes of a store but for those that another transfer is making there."""
+    return await without_drafts(store, await families_of(store))
 
 
 async def _given(digest: str) -> str:
