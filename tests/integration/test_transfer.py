@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 
@@ -338,6 +339,22 @@ def test_what_refers_to_bytes_that_nobody_keeps_moves_all_the_same(tmp_path: Pat
         assert (await ph.copy_store(one, other)).missing == (lost,)
         assert (await ph.export_store(one, tmp_path / "a")).missing == (lost,)
         assert (await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore())).missing == (lost,)
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_blob_that_is_only_mentioned_moves_too_and_one_that_is_not_kept_is_missing_only_where_it_is_referred_to(kind: str, tmp_path: Path):
+    async def run() -> None:
+        async with opened(kind, tmp_path / "one") as one, opened(kind, tmp_path / "other") as other:
+            said, meta = await one.put_blob(b"in a text"), await one.put_blob(b"in the meta")  # type: ignore[attr-defined]
+            never = "sha256:" + "1" * 64
+            await one.append("t", ph.TapeEntry.event("n", {"text": f"see {said.digest} and {never}"}, picture=meta.digest))
+            unused = await ph.unused_blobs(one, grace=timedelta(0))  # type: ignore[arg-type]
+            assert unused.unused == ()
+            for report in (await ph.export_store(one, tmp_path / "a"), await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore()), await ph.copy_store(one, other)):
+                assert (report.blobs, report.missing) == (2, ())
+            assert [await other.get_blob(blob.digest) for blob in (said, meta)] == [b"in a text", b"in the meta"]  # type: ignore[attr-defined]
 
     anyio.run(run)
 

@@ -12,7 +12,7 @@ from playhead.store.family import Kin
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.transfer.carrying import Carrying
 from playhead.store.transfer.draft import draft_for, finish, remove, unmark
-from playhead.store.transfer.heard import Heard, referred
+from playhead.store.transfer.heard import Heard, named, referred
 from playhead.store.transfer.lines import digest_of
 from playhead.store.transfer.manifest import Cursor
 from playhead.store.transfer.original import Original, Page
@@ -72,24 +72,28 @@ async def _count(tally: Tally, page: Page) -> None:
 
 
 class _Putting:
-    """Puts what entries refer to into a store, before they are written."""
+    """Puts the blobs that entries name into a store, before they are written."""
 
     def __init__(self, store: WholeStore, blobs: Carrying | None, tally: Tally) -> None:
         self._into = blobs_of(store)
         self._from = blobs
         self._tally = tally
         self._put: set[str] = set()
+        self._absent: set[str] = set()
 
     async def take(self, page: Page) -> None:
-        """Put what a page refers to, each once; what is kept nowhere is referred to in vain already."""
+        """Put what a page names, each once; what is kept nowhere is missing where the page refers to it."""
         if self._into is None or self._from is None:
             return
-        for digest in referred(page) - self._put:
+        refs = referred(page)
+        self._tally.missing |= refs & self._absent
+        for digest in named(page) - self._put:
             self._put.add(digest)
             try:
                 data, mime = await self._from.get(digest)
             except BlobNotFound:
-                self._tally.missing.add(digest)
+                self._absent.add(digest)
+                self._tally.missing |= refs & {digest}
                 continue
             await self._into.put_blob(data, mime=mime)
             self._tally.blobs += 1
