@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 
@@ -17,6 +18,7 @@ from playhead.store.adapt import adapt
 from playhead.store.change import Append, Change, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import EMPTY, Head, WholeStore
+from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
 from tests.stores import URL
@@ -131,6 +133,62 @@ def test_what_was_begun_with_another_content_is_removed_before_a_copy_begins_ane
         assert await exported(other, tmp_path / "b") == await exported(one, tmp_path / "a")
         assert [name for name in await other.list_tapes() if name.endswith(".part")] == []
         await other.aclose()
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("target", STORES)
+def test_a_tape_that_is_called_like_a_draft_and_is_none_is_left_alone(target: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        async with opened(target, tmp_path / "other") as other, opened(target, tmp_path / "named") as named:
+            with pytest.raises(ph.StoreUnavailable):
+                await ph.copy_store(one, Breaking(named, at=1))  # type: ignore[arg-type]
+            ((draft, mark),) = [(family, await named.sidecars(family)) for family in await named.families()]  # type: ignore[attr-defined]
+            assert mark == ["playhead.transfer"]
+            mine = {draft: "the very draft", "t.0123456789abcdef.part": "another"}
+            for name, text in mine.items():
+                await other.append(name, ph.TapeEntry.event("mine", {"text": text}))
+            await ph.copy_store(one, other)
+            assert await other.list_tapes() == sorted(["t", *mine])
+            assert [(await other.fetch_all(ph.TapeQuery(tape=name)))[0].payload["data"]["text"] for name in mine] == [*mine.values()]
+            assert (await ph.export_store(other, tmp_path / "all")).tapes == tuple(sorted(["t", *mine]))
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("target", STORES)
+def test_the_draft_of_another_transfer_is_no_tape_to_those_who_export_copy_or_list(target: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        async with opened(target, tmp_path / "other") as other:
+            await other.append("mine", ph.TapeEntry.event("n"))
+            with pytest.raises(ph.StoreUnavailable):
+                await ph.copy_store(one, Breaking(other, at=6), tapes=["support/42"])  # type: ignore[arg-type]
+            assert len(await other.list_tapes()) == 2
+            assert await without_drafts(other, await other.list_tapes()) == ["mine"]
+            assert (await ph.export_store(other, tmp_path / "a")).tapes == ("mine",)
+            assert (await ph.copy_store(other, ph.InMemoryTapeStore())).tapes == ("mine",)
+            with pytest.raises(ph.TapeNotFound):
+                await ph.export_store(other, tmp_path / "b", tapes=["support/*"])
+
+    anyio.run(run)
+
+
+def test_a_draft_that_was_removed_halfway_is_removed_and_its_tape_made_anew(tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await furnish(one)
+        with pytest.raises(ph.StoreUnavailable):
+            await ph.copy_store(one, Breaking(other, at=6), tapes=["support/42"])  # type: ignore[arg-type]
+        (draft,) = await other.list_tapes()
+        await other.append(sidecar_name(draft, "playhead.transfer"), ph.TapeEntry.event("transfer.going"))
+        await other.reset(draft)
+        await ph.copy_store(one, other)
+        assert await other.list_tapes() == await one.list_tapes()
+        assert await exported(other, tmp_path / "b") == await exported(one, tmp_path / "a")
 
     anyio.run(run)
 
@@ -281,6 +339,22 @@ def test_what_refers_to_bytes_that_nobody_keeps_moves_all_the_same(tmp_path: Pat
         assert (await ph.copy_store(one, other)).missing == (lost,)
         assert (await ph.export_store(one, tmp_path / "a")).missing == (lost,)
         assert (await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore())).missing == (lost,)
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_a_blob_that_is_only_mentioned_moves_too_and_one_that_is_not_kept_is_missing_only_where_it_is_referred_to(kind: str, tmp_path: Path):
+    async def run() -> None:
+        async with opened(kind, tmp_path / "one") as one, opened(kind, tmp_path / "other") as other:
+            said, meta = await one.put_blob(b"in a text"), await one.put_blob(b"in the meta")  # type: ignore[attr-defined]
+            never = "sha256:" + "1" * 64
+            await one.append("t", ph.TapeEntry.event("n", {"text": f"see {said.digest} and {never}"}, picture=meta.digest))
+            unused = await ph.unused_blobs(one, grace=timedelta(0))  # type: ignore[arg-type]
+            assert unused.unused == ()
+            for report in (await ph.export_store(one, tmp_path / "a"), await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore()), await ph.copy_store(one, other)):
+                assert (report.blobs, report.missing) == (2, ())
+            assert [await other.get_blob(blob.digest) for blob in (said, meta)] == [b"in a text", b"in the meta"]  # type: ignore[attr-defined]
 
     anyio.run(run)
 

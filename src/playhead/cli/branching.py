@@ -23,6 +23,7 @@ from playhead.store.change import BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.owner import is_gone
 from playhead.store.protocol import EMPTY, WholeStore
+from playhead.store.transfer.draft import without_drafts
 from playhead.tape.recovery import Recovered
 from playhead.tape.tape import Branch, Tape
 
@@ -175,7 +176,7 @@ async def _families(args: Namespace, *, is_branch_meant: bool = False) -> AsyncI
             yield store, []
             return
         if args.tape is None:
-            yield store, await store.list_tapes()
+            yield store, await without_drafts(store, await store.list_tapes())
             return
         kin = kin_of(args.tape)
         if kin.branch is not None and await store.branch(kin.main) is None:

@@ -19,6 +19,7 @@ from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
 from playhead.entry.lines import entry_to_json
 from playhead.errors import InvalidInput
+from playhead.store.transfer.draft import without_drafts
 from playhead.tape.summary import AnchorSummary, TapeInfo
 from playhead.tape.tape import Tape
 
@@ -30,7 +31,7 @@ async def ls(args: Namespace, out: Output) -> int:
     """List the tapes of the store."""
     url = shown_url(args)
     async with chosen_store(args) as store:
-        names = [] if is_absent(store) else await store.list_tapes()
+        names = [] if is_absent(store) else await without_drafts(store, await store.list_tapes())
         tapes = [await Tape(store, name).info() for name in names]
     if out.as_json:
         out.json({"store": url, "tapes": [_facts(t) for t in tapes]})

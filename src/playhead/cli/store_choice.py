@@ -16,6 +16,7 @@ from playhead.entry.entry import ANCHOR, event_name
 from playhead.errors import AnchorNotFound, InvalidInput, StoreUnavailable, TapeNotFound
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
+from playhead.store.transfer.draft import without_drafts
 from playhead.store.urls import open_store
 from playhead.tape.handle import tape_name
 from playhead.tape.tape import Tape
@@ -124,7 +125,7 @@ async def existing_tape(args: Namespace, *, counter: Counter | None = None) -> A
             raise TapeNotFound(args.tape, hint=f"; there is no store at {shown_url(args)} yet: import or append something, or name another one with --store")
         tape = Tape(store, args.tape, counter=counter)
         if await tape.head() == EMPTY:
-            raise TapeNotFound(args.tape, hint=_hint(args, await store.list_tapes()))
+            raise TapeNotFound(args.tape, hint=_hint(args, await without_drafts(store, await store.list_tapes())))
         yield tape
 
 

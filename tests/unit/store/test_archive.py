@@ -8,6 +8,7 @@ import sqlite3
 import zlib
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 
 import anyio
@@ -15,6 +16,7 @@ import pytest
 
 import playhead as ph
 from playhead import clock
+from playhead.store.file.archive import CHUNK
 from playhead.store.packing import MOST, MOST_BYTES, fitting, packed, unpacked
 from playhead.store.protocol import WholeStore
 from playhead.testing import FakeClock
@@ -132,6 +134,34 @@ def damage(place: Path) -> None:
         low, data = connection.execute("SELECT low, data FROM segments ORDER BY low LIMIT 1 OFFSET 2").fetchone()
         connection.execute("UPDATE segments SET data = ? WHERE low = ?", (data[:-9] + b"x" + data[-8:], low))
         connection.commit()
+
+
+@pytest.mark.parametrize("batch", [1200, 1])
+@pytest.mark.parametrize("number", [0, 1, -1])
+def test_a_chunk_that_is_missing_takes_its_own_entries_alone_and_no_append(number: int, batch: int, tmp_path: Path):
+    async def run() -> None:
+        async with opened("file", tmp_path) as store:
+            entries = [ph.TapeEntry.event("n", {"n": n, "text": "long " * 120}) for n in range(1200)]
+            for start in range(0, 1200, batch):
+                await store.append_many("t", entries[start : start + batch])
+            lines = (tmp_path / "tapes" / "t.jsonl").read_bytes().splitlines(keepends=True)
+            await store.archive("t", upto=1199)
+        ends = list(accumulate(map(len, lines)))
+        chunks = sorted((tmp_path / "tapes" / ".playhead" / "segments").rglob("*.gz"))
+        gone = range(CHUNK * (number % len(chunks)), min(CHUNK * (number % len(chunks) + 1), ends[1198]))
+        chunks[number].unlink()
+        async with opened("file", tmp_path) as store:
+            await ph.Tape(store, "t").append(ph.TapeEntry.event("goes on"))
+            assert (await store.head("t")).id == 1201
+            for id in (*range(1, 1200, 37), *(id for id, end in enumerate(ends, 1) if min(abs(end - gone.start), abs(end - gone.stop)) < 2000)):
+                query = ph.TapeQuery(tape="t").after(id - 1).up_to(id)
+                if ends[id - 1] <= gone.start or ends[id - 1] - len(lines[id - 1]) >= gone.stop:
+                    assert [entry.id for entry in await store.fetch_all(query)] == [id]
+                else:
+                    with pytest.raises(ph.StoreDamaged):
+                        await store.fetch_all(query)
+
+    anyio.run(run)
 
 
 def test_segments_that_are_gone_or_stray_are_told(tmp_path: Path):

@@ -183,6 +183,11 @@ class ArchivedDisk(Disk):
         state, cut = self.disk.state_of(fd), self._cuts.get(fd)
         return state if cut is None else _longer(state, cut.shift)
 
+    def archived(self, fd: int) -> int:
+        """Return how many bytes at the front of an open file are kept in chunks."""
+        cut = self._cuts.get(fd)
+        return 0 if cut is None else cut.stop
+
     def read(self, fd: int, length: int, offset: int) -> bytes:
         """Return up to `length` bytes from an offset, fewer near the end of the file."""
         cut = self._cuts.get(fd)

@@ -50,6 +50,11 @@ class Disk:
         """Return which file is open and how long it is."""
         return os.fstat(fd)
 
+    def archived(self, fd: int) -> int:
+        """Return how many bytes at the front of an open file are kept elsewhere; a line begins behind them."""
+        del fd
+        return 0
+
     if hasattr(os, "pread"):
 
         def read(self, fd: int, length: int, offset: int) -> bytes:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import timedelta
 from functools import partial
-from hashlib import sha256
 
-from playhead import clock
 from playhead.errors import BlobNotFound, StoreDamaged, TapeDiffers
 from playhead.store.blobs import blobs_of
 from playhead.store.census import cursors_of
-from playhead.store.change import DISCARDED, Close
-from playhead.store.family import Kin, sidecar_name
+from playhead.store.family import Kin
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.transfer.carrying import Carrying
-from playhead.store.transfer.heard import Heard, referred
+from playhead.store.transfer.draft import draft_for, finish, remove, unmark
+from playhead.store.transfer.heard import Heard, named, referred
 from playhead.store.transfer.lines import digest_of
 from playhead.store.transfer.manifest import Cursor
 from playhead.store.transfer.original import Original, Page
 from playhead.store.transfer.rebuilding import Rebuilding, Source
 from playhead.store.transfer.report import Tally
-
-_DRAFT = re.compile(r"[0-9a-f]{16}\.part")
 
 
 async def stands(store: WholeStore, name: str, source: Source, *, digest: Callable[[], Awaitable[str]], tally: Tally) -> bool:
@@ -33,6 +27,7 @@ async def stands(store: WholeStore, name: str, source: Source, *, digest: Callab
         return False
     if there.outline.lines() != source.outline.lines() or await digest_of(Heard(there, partial(_count, tally))) != await digest():
         raise TapeDiffers(name)
+    await unmark(store, name)
     return True
 
 
@@ -41,9 +36,8 @@ async def arrive(store: WholeStore, name: str, source: Source, *, digest: Callab
 
     Raises Conflict where another one is making it, StoreDamaged where what was written is not read back.
     """
-    draft = f"{name}.{sha256(b''.join(source.outline.lines())).hexdigest()[:16]}.part"
     async with store.lock(f"{name}.part"):
-        await _remove_others(store, name, draft)
+        draft = await draft_for(store, name, source.outline.lines())
         putting = _Putting(store, blobs, tally)
         await Rebuilding(store, draft, Heard(source, partial(_count, tally)), take=putting.take).run()
         expected = await digest()
@@ -51,7 +45,7 @@ async def arrive(store: WholeStore, name: str, source: Source, *, digest: Callab
         if found != expected:
             await remove(store, draft)
             raise StoreDamaged(f"What was written of tape '{name}' is not what was read back, so it was removed again; verify the store, then try once more.", tape=name)
-        await store.rename(draft, name)
+        await finish(store, draft, name)
     tally.moved.append(name)
     tally.entries += source.outline.entries
 
@@ -73,47 +67,33 @@ async def settle_cursors(store: WholeStore, root: str, found: Iterable[Cursor]) 
             await store.move_cursor(tape, cursor.consumer, cursor.head)
 
 
-async def remove(store: WholeStore, name: str) -> None:
-    """Remove a family that was begun and is not wanted, as far as a store removes one."""
-    for record in await store.branches(name):
-        if record.is_open:
-            await store.apply([Close(tape=record.name, outcome=DISCARDED)])
-    await store.collect(name, before=clock.now() + timedelta(days=1))
-    for sidecar in await store.sidecars(name):
-        await store.reset(sidecar_name(name, sidecar))
-    await store.reset(name)
-
-
-async def _remove_others(store: WholeStore, name: str, draft: str) -> None:
-    """Remove what earlier tries left that began with another content of the family."""
-    for other in await store.list_tapes():
-        if other != draft and other.startswith(f"{name}.") and _DRAFT.fullmatch(other.removeprefix(f"{name}.")):
-            await remove(store, other)
-
-
 async def _count(tally: Tally, page: Page) -> None:
     tally.add(len(page))
 
 
 class _Putting:
-    """Puts what entries refer to into a store, before they are written."""
+    """Puts the blobs that entries name into a store, before they are written."""
 
     def __init__(self, store: WholeStore, blobs: Carrying | None, tally: Tally) -> None:
         self._into = blobs_of(store)
         self._from = blobs
         self._tally = tally
         self._put: set[str] = set()
+        self._absent: set[str] = set()
 
     async def take(self, page: Page) -> None:
-        """Put what a page refers to, each once; what is kept nowhere is referred to in vain already."""
+        """Put what a page names, each once; what is kept nowhere is missing where the page refers to it."""
         if self._into is None or self._from is None:
             return
-        for digest in referred(page) - self._put:
+        refs = referred(page)
+        self._tally.missing |= refs & self._absent
+        for digest in named(page) - self._put:
             self._put.add(digest)
             try:
                 data, mime = await self._from.get(digest)
             except BlobNotFound:
-                self._tally.missing.add(digest)
+                self._absent.add(digest)
+                self._tally.missing |= refs & {digest}
                 continue
             await self._into.put_blob(data, mime=mime)
             self._tally.blobs += 1

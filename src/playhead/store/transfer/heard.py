@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from playhead.store.blobs import references
+from playhead.entry import codec
+from playhead.store.blobs import names_in, references
 from playhead.store.transfer.original import Page
 from playhead.store.transfer.outline import Member, Outline, Strip
 from playhead.store.transfer.rebuilding import Source
@@ -32,3 +33,8 @@ class Heard:
 def referred(page: Page) -> set[str]:
     """Return the digests that entries refer to."""
     return {digest for entry, _ in page for digest, _ in references(entry.payload)}
+
+
+def named(page: Page) -> frozenset[str]:
+    """Return the digests that stand anywhere in entries, as references or in whatever was said: a store keeps these blobs for them."""
+    return frozenset().union(*(names_in(codec.encode(part)) for entry, _ in page for part in (entry.payload, entry.meta)))

@@ -18,7 +18,8 @@ from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
 from playhead.store.transfer.arriving import arrive, cursors, settle_cursors, stands
 from playhead.store.transfer.carrying import FromDirectory, FromStore
 from playhead.store.transfer.directory import Directory, coming_from, leaving_to
-from playhead.store.transfer.heard import Heard, referred
+from playhead.store.transfer.draft import without_drafts
+from playhead.store.transfer.heard import Heard, named, referred
 from playhead.store.transfer.lines import digest_of, lines_of
 from playhead.store.transfer.manifest import Exported, Manifest
 from playhead.store.transfer.original import Original, Page
@@ -35,7 +36,7 @@ async def export_store(store: Stored, directory: str | PathLike[str], *, tapes: 
     The same content gives the same bytes, whichever store it comes from.
 
     `tapes` are names or patterns such as `support/*`; all where none is given. A tape's branches, sidecars and their marks go with
-    it, and so do the blobs its entries refer to and how far consumers have read; leases do not. Where that is broken off, the same
+    it, and so do the blobs its entries name and how far consumers have read; leases do not. Where that is broken off, the same
     call goes on with what is in the directory. Memory stays bounded. A tape is taken as it stands when its turn comes.
 
     Raises NameTaken where the directory holds a finished export or other files, TapeNotFound where nothing has such a name, Conflict
@@ -43,7 +44,7 @@ async def export_store(store: Stored, directory: str | PathLike[str], *, tapes: 
     """
     tally = Tally(progress)
     async with _opened(store) as source:
-        names, exported = _chosen(await families_of(source), tapes), {}
+        names, exported = _chosen(await _finished(source), tapes), {}
         async with leaving_to(directory) as target:
             leaving = _Leaving(source, target, tally)
             for number, name in enumerate(names, 1):
@@ -91,7 +92,7 @@ async def copy_store(source: Stored, target: Stored, *, tapes: Iterable[str] = (
     """
     tally = Tally(progress)
     async with _opened(source) as one, _opened(target) as other:
-        names, wanted = _chosen(await families_of(one), tapes), []
+        names, wanted = _chosen(await _finished(one), tapes), []
         for number, name in enumerate(names, 1):
             original = await Original.of(one, name)
             tally.begin("checking", name, number=number, tapes=len(names), total=original.outline.entries)
@@ -121,6 +122,7 @@ class _Leaving:
         kept = blobs_of(store)
         self._kept = None if kept is None else FromStore(kept)
         self.blobs: dict[str, Blob] = {}
+        self._absent: set[str] = set()
 
     async def tape(self, name: str, *, number: int, tapes: int) -> Exported | None:
         """Write a family and return what the manifest says of it; None where there is nothing of it."""
@@ -154,8 +156,9 @@ class _Leaving:
         self._tally.add(len(page))
         kept = self._kept
         if kept is not None:
-            for digest in referred(page) - self.blobs.keys() - self._tally.missing:
+            for digest in named(page) - self.blobs.keys() - self._absent:
                 await self._blob(kept, digest)
+            self._tally.missing |= referred(page) & self._absent
 
     async def _blob(self, kept: FromStore, digest: str) -> None:
         size = await self._target.has_blob(digest)
@@ -165,11 +168,16 @@ class _Leaving:
         try:
             data, mime = await kept.get(digest)
         except BlobNotFound:
-            self._tally.missing.add(digest)
+            self._absent.add(digest)
             return
         await self._target.put_blob(digest, data)
         self.blobs[digest] = Blob(digest=digest, size=len(data), mime=mime)
         self._tally.blobs += 1
+
+
+async def _finished(store: WholeStore) -> list[str]:
+    """Return the tapes of a store but for those that another transfer is making there."""
+    return await without_drafts(store, await families_of(store))
 
 
 async def _given(digest: str) -> str:

@@ -14,6 +14,7 @@ from playhead.store.change import BranchRecord
 from playhead.store.family import Kin, kin_of, sidecar_name
 from playhead.store.protocol import EMPTY, Head, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.store.transfer.draft import is_mark
 from playhead.store.transfer.outline import Member, Outline, Strip, in_order
 from playhead.store.transfer.strips import Need, needs_of
 
@@ -132,7 +133,7 @@ class Original:
 async def _known(store: WholeStore, root: str, branches: Sequence[BranchRecord]) -> list[Known]:
     """Return what a store says of the members of a family: what was forked is asked before what it was forked from, sidecars before their tapes."""
     mains = [root, *(record.name for record in branches)]
-    names = sorted({name for main in mains for name in await store.sidecars(main)})
+    names = sorted({name for main in mains for name in await store.sidecars(main) if not await is_mark(store, main, name)})
     found: dict[str, list[Known]] = {}
     for main, record in reversed(list(zip(mains, (None, *branches), strict=True))):
         sides = [await _side(store, sidecar_name(main, name), is_forked=record is not None) for name in names]

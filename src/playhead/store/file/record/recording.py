@@ -7,6 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property, partial
 
+from playhead.errors import StoreDamaged
+from playhead.store.file.archive import CHUNK
 from playhead.store.file.blobs import get
 from playhead.store.file.place import Place, damaged
 from playhead.store.file.record.codec import decoded
@@ -53,6 +55,8 @@ class Recording:
                 return
             if line.id >= first:
                 yield place, line
+            if line.id == last:
+                return
 
     def backwards(self, first: int, last: int) -> Iterator[Found]:
         """Yield the entries with these ids and those between them, the last one first."""
@@ -153,6 +157,7 @@ class Recording:
 
         Behind an anchor just read nothing is to look for. Else it is looked for where it should be by its number, then by halving what
         is left. Numbers are read without their checksums there; where one misleads, the lines are read one by one, which shows the damage.
+        Of what is archived a chunk that is damaged is passed over.
         """
         if self._last_anchor is not None and self._last_anchor[1].id == id - 1:
             return self._next_line(self._last_anchor[0], self.tail.end)
@@ -161,22 +166,37 @@ class Recording:
             return low
         if id >= high_id:
             return high
+        archived = self.file.archived
+        if low < archived < high and (found := self._id_at(archived)) <= id:
+            low, low_id = archived, found
         edge, halve = high, False
         while edge - low > _NEAR and high_id - low_id > 1:
             share = 0.5 if halve else (id - low_id) / (high_id - low_id)
             guess = low + max(1, min(int((edge - low) * share), edge - low - 1))
             halve = not halve
-            place = self._next_line(guess, high)
+            place, found, is_next = self._readable(guess, high, archived)
             if place >= high:
                 edge = guess
-            elif (found := self._id_at(place)) < id:
+            elif found == id:
+                return place
+            elif found < id:
                 low, low_id = place, found
             else:
-                high = edge = place
-                high_id = found
+                high, high_id, edge = place, found, place if is_next else guess
         near = ((place, self._id_of(place, raw)) for place, raw in self.file.forwards(low, high))
         place, found = next((at for at in near if at[1] >= id), (high, high_id))
         return place if found == id else next((place for place, line in self.lines(self.tail.older) if line.id >= id), high)
+
+    def _readable(self, offset: int, stop: int, archived: int) -> tuple[int, int, bool]:
+        """Return where the first line behind an offset that can be read begins, its id, and whether no damaged chunk lies between; `stop` where there is none."""
+        for at in (offset, *range((offset // CHUNK + 1) * CHUNK, archived, CHUNK)):
+            try:
+                place = self._next_line(at, stop)
+                return place, self._id_at(place) if place < stop else 0, at == offset
+            except StoreDamaged:
+                if at >= archived:
+                    raise
+        return stop, 0, False
 
     def _next_line(self, offset: int, stop: int) -> int:
         return next((place + len(raw) + 1 for place, raw in self.file.forwards(offset, stop)), stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from playhead.store.file.archive import CHUNK
 from playhead.store.file.disk import Disk
 from playhead.store.file.place import damaged
 
@@ -31,6 +32,11 @@ class Snapshot:
         content = disk.read(fd, size, 0) if size <= _FIRST else None
         return cls(disk=disk, fd=fd, path=path, size=size, content=content if content is not None and len(content) == size else None)
 
+    @property
+    def archived(self) -> int:
+        """How many bytes at the front are archived, in chunks; what is behind a chunk, or before it, is read without it."""
+        return self.disk.archived(self.fd)
+
     def read(self, start: int, stop: int) -> bytes:
         """Return the bytes of a part of the file. Raises StoreDamaged where the file has become shorter."""
         block = self.disk.read(self.fd, stop - start, start) if self.content is None else self.content[start:stop]
@@ -47,9 +53,10 @@ class Snapshot:
     def forwards(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
         """Yield the lines of a part of the file, each with its place and without its newline; what no newline ends is left out."""
         held: list[bytes] = []
-        offset, step = start, _FIRST
+        offset, step, archived = start, _FIRST, self.archived
         while start < stop:
-            block = self.read(start, min(start + step, stop))
+            edge = min((start // CHUNK + 1) * CHUNK, archived) if start < archived else stop
+            block = self.read(start, min(start + step, edge, stop))
             start, step = start + len(block), min(step * 2, _LARGEST)
             first, *others = block.split(b"\n")
             held.append(first)
@@ -61,12 +68,21 @@ class Snapshot:
                 yield offset, line
                 offset += len(line) + 1
 
-    def backwards(self, stop: int) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines before `stop`, which stands behind a newline or at 0, the last one first."""
+    def backwards(self, stop: int, *, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines between `start`, where one begins, and `stop`, which stands behind a newline or at 0, the last one first."""
+        archived = self.archived
+        if start < archived < stop:
+            yield from self._backwards(stop, archived)
+            stop = archived
+        if start < stop:
+            yield from self._backwards(stop, start)
+
+    def _backwards(self, stop: int, front: int) -> Iterator[tuple[int, bytes]]:
         held: list[bytes] = []
-        position, step = stop - 1, _FIRST
-        while position >= 0:
-            start = max(0, position - step)
+        position, step, archived = stop - 1, _FIRST, self.archived
+        while position >= front:
+            edge = max(position - 1, 0) // CHUNK * CHUNK if position <= archived else front
+            start = max(front, position - step, edge)
             block = self.read(start, position)
             first, *others = block.split(b"\n")
             if others:
@@ -78,8 +94,8 @@ class Snapshot:
                     yield offset, line
                 held = []
             held.append(first)
-            if start == 0:
-                yield 0, b"".join(reversed(held))
+            if start == front:
+                yield front, b"".join(reversed(held))
                 return
             position, step = start, min(step * 2, _LARGEST)
 
@@ -91,11 +107,11 @@ class Snapshot:
 
     def behind_last_newline(self) -> int:
         """Return where an unfinished line begins, the end of the file where there is none."""
-        position, step = self.size, 1
-        while position > 0:
-            start = max(0, position - step)
+        position, step, archived = self.size, 1, self.archived
+        while position > archived:
+            start = max(archived, position - step)
             found = self.read(start, position).rfind(b"\n")
             if found >= 0:
                 return start + found + 1
             position, step = start, min(max(step * 2, _FIRST), _LARGEST)
-        return 0
+        return archived

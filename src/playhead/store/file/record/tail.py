@@ -124,11 +124,14 @@ def tail_behind(line: Line, offset: int, *, end: int) -> Tail:
 
 
 def _lacks_lines(file: Snapshot, line: Line, offset: int) -> bool:
-    """Return whether a line's batch goes on behind it, or has a hole before it; of a very long batch only the end is looked through."""
+    """Return whether a line's batch goes on behind it, or has a hole before it; of a very long batch only the end is looked through.
+
+    What is archived of it was whole then, so the chunks need not be read, and appends go on where one of them is damaged.
+    """
     if not is_finished(line):
         return True
-    left = (line.batch or (1, 1))[0] - 1
-    for place, raw in file.backwards(offset) if left else ():
+    left, archived = (line.batch or (1, 1))[0] - 1, file.archived
+    for place, raw in file.backwards(offset, start=archived) if left and offset > archived else ():
         if is_hole(raw, place):
             return True
         left -= 1
