@@ -156,7 +156,7 @@ def without_media(message: Message, *, blobs: BlobStore | WholeStore | None) -> 
 def usage_of(tape: Tape, *, prices: Prices | None = None) -> TapeUsage:
     """Return what the calls on record of a tape cost: those of its runs, those that came with imported turns, and those that wrote its summaries.
 
-    Reads every event and turn of the tape, so it costs what these are. `prices` is by default what `genai-prices` lists
+    Reads every event and turn of the tape, so it costs what these are. Each call is priced by itself. `prices` is by default what `genai-prices` lists
     (`playhead[prices]`); without it nothing has a price. What other branches spent and never merged is not in it.
     """
     return wait(async_usage_of, given(tape), prices=prices)
@@ -186,7 +186,7 @@ def export_store(store: Stored | WholeStore, directory: str | PathLike[str], *, 
     The same content gives the same bytes, whichever store it comes from.
 
     `tapes` are names or patterns such as `support/*`; all where none is given. A tape's branches, sidecars and their marks go with
-    it, and so do the blobs its entries refer to and how far consumers have read; leases do not. Where that is broken off, the same
+    it, and so do the blobs its entries name and how far consumers have read; leases do not. Where that is broken off, the same
     call goes on with what is in the directory. Memory stays bounded. A tape is taken as it stands when its turn comes.
 
     Raises NameTaken where the directory holds a finished export or other files, TapeNotFound where nothing has such a name, Conflict
