@@ -144,7 +144,7 @@ def test_the_commands_that_look_write_nothing_and_the_others_are_told(playhead: 
         "/handoff NAME [NOTE]",
         f"entries     {len(before)}",
         "Still?",
-        "No entry holds 'nothing-of-it'",
+        "No entry is about 'nothing-of-it'",
         "free",
         "entry 6: raw",
         "no turn before",
