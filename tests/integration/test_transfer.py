@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -309,6 +311,43 @@ def test_an_export_that_was_altered_is_refused_before_anything_is_written(what: 
             await ph.import_store(place, other)
         assert await other.list_tapes() == [] or what == "blob"
         assert "support/42" not in await other.list_tapes()
+
+    anyio.run(run)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+@pytest.mark.parametrize("what", ["manifest.json", "tapes", "blobs"])
+def test_a_pipe_in_an_export_is_refused_and_not_waited_for(what: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        await ph.export_store(one, tmp_path / "export")
+        path = next(path for path in (tmp_path / "export").rglob("*") if path.is_file() and path.relative_to(tmp_path / "export").parts[0] == what)
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(ph.UnreadableFile, match="no regular file"):
+            await ph.import_store(tmp_path / "export", ph.InMemoryTapeStore())
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("top", ["", "./", "folder/", "./folder/"])
+def test_a_tar_that_was_made_by_hand_is_taken_in_and_a_compressed_one_told(top: str, tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await furnish(one)
+        wanted = await exported(one, tmp_path / "export")
+        for name, mode in (("hand.tar", "w"), ("hand.tar.gz", "w:gz")):
+            with tarfile.open(tmp_path / name, mode) as tar:
+                tar.add(tmp_path / "export", arcname=top or ".", recursive=False)
+                for path in sorted((tmp_path / "export").iterdir(), reverse=True):
+                    tar.add(path, arcname=f"{top}{path.name}")
+        await ph.import_store(tmp_path / "hand.tar", other)
+        assert await exported(other, tmp_path / "again") == wanted
+        with pytest.raises(ph.UnreadableFile, match="compressed"):
+            await ph.import_store(tmp_path / "hand.tar.gz", ph.InMemoryTapeStore())
+        with pytest.raises(ph.InvalidInput, match=r"write it to 'x\.tar'"):
+            await ph.export_store(one, tmp_path / "x.tar.gz")
 
     anyio.run(run)
 

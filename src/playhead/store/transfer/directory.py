@@ -15,9 +15,9 @@ from anyio import CancelScope, to_thread
 from playhead.errors import BlobNotFound, InvalidInput, NameTaken, StoreUnavailable, UnreadableFile
 from playhead.store.blobs import PREFIX, digest_of
 from playhead.store.transfer.lines import Written, outline_at
-from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, manifest_at
+from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, check_regular, manifest_at
 from playhead.store.transfer.tarred import SUFFIX as TAR
-from playhead.store.transfer.tarred import pack, unpack
+from playhead.store.transfer.tarred import ZIPPED, pack, unpack
 
 PART = ".part"
 _BLOCK = 1 << 20
@@ -117,6 +117,7 @@ class Directory:
 
     def _get_blob(self, digest: str) -> bytes:
         path = self.path / blob_file(digest)
+        check_regular(path)
         try:
             data = path.read_bytes()
         except FileNotFoundError as exc:
@@ -129,6 +130,7 @@ class Directory:
 
     def _proved(self, tape: Exported) -> Written:
         path = self.path / tape.file
+        check_regular(path)
         try:
             digest = sha256()
             with path.open("rb") as file:
@@ -149,6 +151,8 @@ async def leaving_to(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
     Raises NameTaken where the file is there, or the directory holds something else.
     """
     path = _absolute(place)
+    if path.name.endswith(ZIPPED):
+        raise InvalidInput(f"An export is a directory, or a file that ends in {TAR}, not compressed; write it to '{path.name.partition(TAR)[0]}{TAR}', then compress that.")
     if path.suffix != TAR:
         directory = Directory(path)
         await directory.prepare()
