@@ -20,6 +20,7 @@ from playhead.store.adapt import adapt
 from playhead.store.change import Append, Change, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import EMPTY, Head, WholeStore
+from playhead.store.transfer.aside import aside
 from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
@@ -350,6 +351,35 @@ def test_a_tar_that_was_made_by_hand_is_taken_in_and_a_compressed_one_told(top: 
             await ph.export_store(one, tmp_path / "x.tar.gz")
 
     anyio.run(run)
+
+
+LEAVING = """
+import os, sys, anyio, playhead as ph
+
+async def run():
+    store = ph.InMemoryTapeStore()
+    await store.append("t", ph.TapeEntry.event("n"))
+    await ph.export_store(store, sys.argv[1], progress=lambda told: os.kill(os.getpid(), 9))
+
+anyio.run(run)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a system without signals")
+def test_what_a_killed_export_leaves_beside_a_tar_goes_with_the_next_and_what_others_make_stays(tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        (tmp_path / ".playhead-mine").mkdir()
+        async with aside(tmp_path) as others:
+            await ph.export_store(one, tmp_path / "x.tar")
+            assert others.is_dir()
+            assert len(list(tmp_path.glob(".playhead-*"))) == 2
+
+    child = subprocess.run([sys.executable, "-c", LEAVING, str(tmp_path / "x.tar")], check=False)
+    assert child.returncode == -9 and len(list(tmp_path.glob(".playhead-*"))) == 1
+    anyio.run(run)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".playhead-mine", "x.tar"]
 
 
 def test_entries_of_another_program_get_the_same_uids_each_time_and_gaps_are_refused(tmp_path: Path):
