@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +20,7 @@ from playhead.store.adapt import adapt
 from playhead.store.change import Append, Change, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import EMPTY, Head, WholeStore
+from playhead.store.transfer.aside import aside
 from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
@@ -311,6 +314,72 @@ def test_an_export_that_was_altered_is_refused_before_anything_is_written(what: 
         assert "support/42" not in await other.list_tapes()
 
     anyio.run(run)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
+@pytest.mark.parametrize("what", ["manifest.json", "tapes", "blobs"])
+def test_a_pipe_in_an_export_is_refused_and_not_waited_for(what: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        await ph.export_store(one, tmp_path / "export")
+        path = next(path for path in (tmp_path / "export").rglob("*") if path.is_file() and path.relative_to(tmp_path / "export").parts[0] == what)
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(ph.UnreadableFile, match="no regular file"):
+            await ph.import_store(tmp_path / "export", ph.InMemoryTapeStore())
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("top", ["", "./", "folder/", "./folder/"])
+def test_a_tar_that_was_made_by_hand_is_taken_in_and_a_compressed_one_told(top: str, tmp_path: Path):
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await furnish(one)
+        wanted = await exported(one, tmp_path / "export")
+        for name, mode in (("hand.tar", "w"), ("hand.tar.gz", "w:gz")):
+            with tarfile.open(tmp_path / name, mode) as tar:
+                tar.add(tmp_path / "export", arcname=top or ".", recursive=False)
+                for path in sorted((tmp_path / "export").iterdir(), reverse=True):
+                    tar.add(path, arcname=f"{top}{path.name}")
+        await ph.import_store(tmp_path / "hand.tar", other)
+        assert await exported(other, tmp_path / "again") == wanted
+        with pytest.raises(ph.UnreadableFile, match="compressed"):
+            await ph.import_store(tmp_path / "hand.tar.gz", ph.InMemoryTapeStore())
+        with pytest.raises(ph.InvalidInput, match=r"write it to 'x\.tar'"):
+            await ph.export_store(one, tmp_path / "x.tar.gz")
+
+    anyio.run(run)
+
+
+LEAVING = """
+import os, sys, anyio, playhead as ph
+
+async def run():
+    store = ph.InMemoryTapeStore()
+    await store.append("t", ph.TapeEntry.event("n"))
+    await ph.export_store(store, sys.argv[1], progress=lambda told: os.kill(os.getpid(), 9))
+
+anyio.run(run)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a system without signals")
+def test_what_a_killed_export_leaves_beside_a_tar_goes_with_the_next_and_what_others_make_stays(tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        (tmp_path / ".playhead-mine").mkdir()
+        async with aside(tmp_path) as others:
+            await ph.export_store(one, tmp_path / "x.tar")
+            assert others.is_dir()
+            assert len(list(tmp_path.glob(".playhead-*"))) == 2
+
+    child = subprocess.run([sys.executable, "-c", LEAVING, str(tmp_path / "x.tar")], check=False)
+    assert child.returncode == -9 and len(list(tmp_path.glob(".playhead-*"))) == 1
+    anyio.run(run)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".playhead-mine", "x.tar"]
 
 
 def test_entries_of_another_program_get_the_same_uids_each_time_and_gaps_are_refused(tmp_path: Path):

@@ -54,6 +54,8 @@ async def import_tapes(args: Namespace, out: Output) -> int:
 def is_export(place: str) -> bool:
     """Return whether a directory is an export of whole tapes."""
     try:
+        if not Path(place, FILE).is_file():
+            return False
         with Path(place, FILE).open("rb") as manifest:
             return manifest.read(len(OPENING)) == OPENING
     except (OSError, ValueError):

@@ -8,6 +8,9 @@ from pathlib import Path
 LOST = "salvage.lost"
 """The name of the event that stands for an entry that was lost."""
 
+ALTERED, PART_LOST = "it was not as it was written", "a part of it that is kept as a blob is missing or not as it was written"
+"""Why an entry that was found was lost all the same."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:

@@ -246,6 +246,31 @@ def test_what_is_salvaged_keeps_its_parts(opened: Opener, tmp_path: Path):
     assert ph.verify(at(place)).is_sound
 
 
+@pytest.mark.parametrize("spoilt", [None, b"altered"])
+def test_an_entry_whose_part_is_missing_or_damaged_is_lost_where_its_store_is_salvaged(opened: Opener, spoilt: bytes | None, tmp_path: Path):
+    async def write(store: Any) -> None:
+        await store.append_many("t", [note("a"), note(LONG), note("b"), note(LONG + "2"), note(LONG)])
+
+    play(write, opened())
+    spoil(tmp_path, spoilt=spoilt)
+    report = ph.salvage(at(tmp_path))
+    assert (report.kept, [loss.ids for loss in report.lost]) == (3, [(2, 2), (5, 5)])
+    assert all(DIGEST in loss.why for loss in report.lost)
+    place = tmp_path
+    if at(tmp_path).is_file():
+        place = tmp_path / "salvaged"
+        place.mkdir()
+        report.path.rename(place / "tapes.db")
+
+    async def look(store: Any) -> None:
+        found = await entries(store)
+        assert [entry.id for entry in found] == [1, 2, 3, 4, 5]
+        assert [entry.payload.get("name", entry.payload.get("text")) for entry in found] == ["a", "salvage.lost", "b", LONG + "2", "salvage.lost"]
+
+    play(look, opened(place))
+    assert [flaw for flaw in ph.verify(at(place)).flaws if flaw.tape is not None] == []
+
+
 def test_a_branch_under_another_name_keeps_its_parts(opened: Opener, tmp_path: Path):
     async def scenario(store: Any) -> None:
         await append(store)

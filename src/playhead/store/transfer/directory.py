@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from io import BufferedWriter
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
 
-from anyio import CancelScope, to_thread
+from anyio import to_thread
 
-from playhead.errors import BlobNotFound, InvalidInput, NameTaken, StoreUnavailable, UnreadableFile
+from playhead.errors import BlobNotFound, InvalidInput, NameTaken, UnreadableFile
 from playhead.store.blobs import PREFIX, digest_of
+from playhead.store.transfer.aside import aside, refused
 from playhead.store.transfer.lines import Written, outline_at
-from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, manifest_at
+from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, check_regular, manifest_at
 from playhead.store.transfer.tarred import SUFFIX as TAR
-from playhead.store.transfer.tarred import pack, unpack
+from playhead.store.transfer.tarred import ZIPPED, pack, unpack
 
 PART = ".part"
 _BLOCK = 1 << 20
@@ -62,7 +62,7 @@ class Directory:
                 out.close()
             await to_thread.run_sync(_take_name, part, path)
         except OSError as exc:
-            raise _refused(path, exc) from exc
+            raise refused(path, exc) from exc
 
     async def put_blob(self, digest: str, data: bytes) -> None:
         """Write a blob."""
@@ -88,7 +88,7 @@ class Directory:
             for name in (TAPES, BLOBS):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
         except OSError as exc:
-            raise _refused(self.path, exc) from exc
+            raise refused(self.path, exc) from exc
 
     def _finish(self, manifest: Manifest) -> None:
         named = {tape.file for tape in manifest.tapes.values()} | {blob_file(digest) for digest in manifest.blobs}
@@ -104,7 +104,7 @@ class Directory:
             _take_name(part, self.path / FILE)
             _flush_directory(self.path.parent)
         except OSError as exc:
-            raise _refused(self.path, exc) from exc
+            raise refused(self.path, exc) from exc
 
     def _written(self, name: str, path: Path, outline: list[bytes]) -> Written | None:
         try:
@@ -117,18 +117,20 @@ class Directory:
 
     def _get_blob(self, digest: str) -> bytes:
         path = self.path / blob_file(digest)
+        check_regular(path)
         try:
             data = path.read_bytes()
         except FileNotFoundError as exc:
             raise BlobNotFound(digest) from exc
         except OSError as exc:
-            raise _refused(path, exc) from exc
+            raise refused(path, exc) from exc
         if digest_of(data) != digest:
             raise UnreadableFile(str(path), f"its bytes are not those of its name ({PREFIX}...); export again")
         return data
 
     def _proved(self, tape: Exported) -> Written:
         path = self.path / tape.file
+        check_regular(path)
         try:
             digest = sha256()
             with path.open("rb") as file:
@@ -149,6 +151,8 @@ async def leaving_to(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
     Raises NameTaken where the file is there, or the directory holds something else.
     """
     path = _absolute(place)
+    if path.name.endswith(ZIPPED):
+        raise InvalidInput(f"An export is a directory, or a file that ends in {TAR}, not compressed; write it to '{path.name.partition(TAR)[0]}{TAR}', then compress that.")
     if path.suffix != TAR:
         directory = Directory(path)
         await directory.prepare()
@@ -156,11 +160,11 @@ async def leaving_to(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
         return
     if await to_thread.run_sync(path.exists):
         raise NameTaken(str(path))
-    async with _aside(path.parent) as aside:
-        directory = Directory(aside / "export")
+    async with aside(path.parent) as drafts:
+        directory = Directory(drafts / "export")
         await directory.prepare()
         yield directory
-        await to_thread.run_sync(_packed, directory.path, aside / path.name, path)
+        await to_thread.run_sync(_packed, directory.path, drafts / path.name, path)
 
 
 @asynccontextmanager
@@ -170,23 +174,9 @@ async def coming_from(place: str | os.PathLike[str]) -> AsyncIterator[Directory]
     if not await to_thread.run_sync(path.is_file):
         yield Directory(path)
         return
-    async with _aside(None) as aside:
-        await to_thread.run_sync(_unpacked, path, aside)
-        yield Directory(aside)
-
-
-@asynccontextmanager
-async def _aside(parent: Path | None) -> AsyncIterator[Path]:
-    """Give a directory that is removed at the end."""
-    try:
-        made = await to_thread.run_sync(lambda: TemporaryDirectory(prefix=".playhead-", dir=parent, ignore_cleanup_errors=True))
-    except OSError as exc:
-        raise _refused(parent or Path(gettempdir()), exc) from exc
-    try:
-        yield Path(made.name)
-    finally:
-        with CancelScope(shield=True):
-            await to_thread.run_sync(made.cleanup)
+    async with aside(None) as drafts:
+        await to_thread.run_sync(_unpacked, path, drafts)
+        yield Directory(drafts)
 
 
 def _absolute(place: str | os.PathLike[str]) -> Path:
@@ -203,7 +193,7 @@ def _packed(directory: Path, part: Path, path: Path) -> None:
             _flush(out)
         _take_name(part, path)
     except OSError as exc:
-        raise _refused(path, exc) from exc
+        raise refused(path, exc) from exc
 
 
 def _unpacked(path: Path, directory: Path) -> None:
@@ -211,7 +201,7 @@ def _unpacked(path: Path, directory: Path) -> None:
         with path.open("rb") as file:
             unpack(file, directory, name=str(path))
     except OSError as exc:
-        raise _refused(path, exc) from exc
+        raise refused(path, exc) from exc
 
 
 def _opened(path: Path) -> BufferedWriter:
@@ -237,10 +227,6 @@ def _flush_directory(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def _refused(path: Path, error: OSError) -> StoreUnavailable:
-    return StoreUnavailable(f"Cannot write to or read '{path}': {error.strerror or error}; check the place, its rights and the free space, then try again: what is done stays done.", path=str(path))
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:

@@ -70,9 +70,16 @@ def blob_file(digest: str) -> str:
     return f"{BLOBS}/{name[:2]}/{name}"
 
 
+def check_regular(path: Path) -> None:
+    """Raise UnreadableFile where something else than a file has a name, such as a pipe, which would be waited for."""
+    if path.exists() and not path.is_file():
+        raise UnreadableFile(str(path), "it is no regular file; export again, or copy the export without it")
+
+
 def manifest_at(directory: Path) -> Manifest:
     """Return the manifest of an export. Raises FileMissing where there is none, UnreadableFile where it is no manifest of ours, or a newer one."""
     path = directory / FILE
+    check_regular(path)
     try:
         body = path.read_bytes()
     except OSError as exc:

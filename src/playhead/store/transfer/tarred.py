@@ -13,7 +13,10 @@ from playhead.store.transfer.manifest import BLOBS, FILE, TAPES
 
 SUFFIX = ".tar"
 _BLOCK = 1 << 20
-_OURS = re.compile(rf"{FILE}|{TAPES}/[^/]+\.jsonl|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}")
+_IN_FOLDER = re.compile(rf"(?:\./)*(?P<top>(?:[^/]+/)??)(?P<ours>{FILE}|{TAPES}/[^/]+\.jsonl|{BLOBS}/[0-9a-f]{{2}}/[0-9a-f]{{64}})")
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh", b"(\xb5/\xfd")
+ZIPPED = (".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.zst")
+"""How the names of tars end that are compressed."""
 
 
 def pack(directory: Path, out: BinaryIO) -> None:
@@ -28,16 +31,27 @@ def pack(directory: Path, out: BinaryIO) -> None:
 
 
 def unpack(source: BinaryIO, directory: Path, *, name: str) -> None:
-    """Write the files of a tar that `pack` wrote to a directory. Raises UnreadableFile where it is none, or holds anything else; OSError."""
+    """Write the files of a tar of an export to a directory; one that was made by hand may have them all in one folder.
+
+    Raises UnreadableFile where it is none, is compressed, or holds anything else; OSError.
+    """
+    top: str | None = None
     try:
         with tarfile.open(fileobj=source, mode="r|") as tar:
             for member in tar:
-                content = tar.extractfile(member) if member.isfile() and _OURS.fullmatch(member.name) else None
-                if content is None:
+                if member.isdir():
+                    continue
+                found = _IN_FOLDER.fullmatch(member.name)
+                top = found["top"] if found is not None and top is None else top
+                content = tar.extractfile(member) if member.isfile() and found is not None and found["top"] == top else None
+                if content is None or found is None:
                     raise UnreadableFile(name, f"it holds {member.name!r}, which is no part of an export")
-                path = directory / member.name
+                path = directory / found["ours"]
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("wb") as file:
                     copyfileobj(content, file, _BLOCK)
     except tarfile.TarError as exc:
+        source.seek(0)
+        if source.read(6).startswith(_COMPRESSED):
+            raise UnreadableFile(name, "it is compressed; unpack it first (with gunzip, unxz or bunzip2), then take in the .tar") from exc
         raise UnreadableFile(name, f"it is no tar of an export, or is cut off ({exc})") from exc

@@ -55,7 +55,7 @@ class Recording:
                 return
             if line.id >= first:
                 yield place, line
-            if line.id == last:
+            if line.id == last and place < self.file.archived:  # the next chunk may be damaged
                 return
 
     def backwards(self, first: int, last: int) -> Iterator[Found]:

@@ -30,6 +30,7 @@ from playhead.store.file.record.older import read_older
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import is_end, is_finished
 from playhead.store.file.upkeep.beginning import Beginning, beginning_of
+from playhead.store.file.upkeep.parts import Parts
 from playhead.store.health import Health
 from playhead.store.loss import LOST, Loss, SalvageReport
 from playhead.store.protocol import EMPTY, Head
@@ -98,8 +99,8 @@ def salvage_file(place: Place, root: str, stem: str, *, tape: str | None = None,
     try:
         file = Snapshot(disk=disk, fd=fd, path=path, size=disk.state_of(fd).st_size)
         frame = _frame_of(file, place, root, stem, least=least)
-        kept, lost = 0, []
-        for found in _sifted(file, frame):
+        kept, lost, parts = 0, [], Parts(place)
+        for found in _sifted(file, frame, parts):
             if isinstance(found, Loss):
                 lost.append(replace(found, tape=tape))
             else:
@@ -107,7 +108,7 @@ def salvage_file(place: Place, root: str, stem: str, *, tape: str | None = None,
         if not lost:
             return SalvageReport(path=Path(path), kept=kept, lost=(), original=None)
         discard_drafts(place, root)
-        name = write_draft(place, root, _mended(file, frame))
+        name = write_draft(place, root, _mended(file, frame, parts))
     finally:
         disk.close(fd)
     original = _set_aside(path)
@@ -158,7 +159,7 @@ def _loose(file: Snapshot, whole: int) -> tuple[Line | None, int]:
     return None, whole
 
 
-def _sifted(file: Snapshot, frame: _Frame) -> Iterator[_Kept | Loss]:
+def _sifted(file: Snapshot, frame: _Frame, parts: Parts) -> Iterator[_Kept | Loss]:
     """Yield the good lines behind the older part whose ids rise, and what is lost between them and behind the last."""
     expected, bad, why = (_last_older(file, frame) or frame.beginning.shared) + 1, None, ""
     has_ended = False
@@ -175,6 +176,10 @@ def _sifted(file: Snapshot, frame: _Frame) -> Iterator[_Kept | Loss]:
             yield Loss(offset=start, size=offset - start, why=why or "lines are missing", ids=ids)
         bad, why, expected = None, "", line.id + 1 if line.id else expected
         has_ended |= is_end(line, offset)
+        if why := parts.why_lost(line) or "":
+            yield Loss(offset=offset, size=len(raw) + 1, why=why, ids=(line.id, line.id))
+            why = ""
+            continue
         yield _Kept(offset=offset, line=line)
     start = frame.stop if bad is None else bad
     needed = (expected, frame.least) if frame.least >= expected else None
@@ -202,7 +207,7 @@ def _sound(raw: bytes, offset: int, frame: _Frame, expected: int) -> tuple[Line 
     return line, ""
 
 
-def _mended(file: Snapshot, frame: _Frame) -> Iterator[bytes]:
+def _mended(file: Snapshot, frame: _Frame, parts: Parts) -> Iterator[bytes]:
     """Yield what the new file holds: the older part as it is, then every good line, then marks for those that were lost, each in its place."""
     for start in range(0, frame.older, _BLOCK):
         yield file.read(start, min(start + _BLOCK, frame.older))
@@ -210,7 +215,7 @@ def _mended(file: Snapshot, frame: _Frame) -> Iterator[bytes]:
     if frame.beginning.header is not None:
         yield (first := frame.beginning.header.dump())
         offset += len(first)
-    for id, body, before in _bodies(file, frame):
+    for id, body, before in _bodies(file, frame, parts):
         anchor = before if anchor is None and before is not None and before < frame.older else anchor
         shared = frame.beginning.shared if not id else 0
         line = dump(body, id=id, marks=marks(anchor=anchor if id else None, generation=frame.generation, older=frame.older, shared=shared, mark=body.mark))
@@ -221,10 +226,10 @@ def _mended(file: Snapshot, frame: _Frame) -> Iterator[bytes]:
         yield dump_end(state=frame.outcome, generation=frame.generation, date=format_date(clock.now()))
 
 
-def _bodies(file: Snapshot, frame: _Frame) -> Iterator[tuple[int, Body, int | None]]:
+def _bodies(file: Snapshot, frame: _Frame, parts: Parts) -> Iterator[tuple[int, Body, int | None]]:
     """Yield the number of each line, what it says, and where it said that the anchor before it stands; the end of a branch is left out."""
     date, mark = format_date(clock.now()), None
-    for found in _sifted(file, frame):
+    for found in _sifted(file, frame, parts):
         if isinstance(found, Loss):
             for id in range(found.ids[0], found.ids[1] + 1) if found.ids else ():
                 yield id, _mark_of(found, date)._replace(mark=mark), None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.store.family import kin_of
 from playhead.store.horizon import Horizon
 from playhead.store.intake import meta_to_keep
-from playhead.store.loss import LOST, Loss
+from playhead.store.loss import LOST, PART_LOST, Loss
 from playhead.store.proving.catalogue import REMOVED, Numbered
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, date_text, eid, microseconds, row_of
 from playhead.store.sqlite.tails import LONG_AGO
@@ -26,10 +26,10 @@ class Restored:
     """The tapes of a new file, whose good entries are in it already.
 
     `most` is how many entries can have been lost at most: an entry that would stand behind more is misplaced. `altered` are the
-    places of entries that were found, but not as they were written. `marked` counts the entries that stand for lost ones.
+    places of entries that were found, but cannot be kept, each with why. `marked` counts the entries that stand for lost ones.
     """
 
-    def __init__(self, connection: sqlite3.Connection, found: Remains, *, most: int, altered: set[int]) -> None:
+    def __init__(self, connection: sqlite3.Connection, found: Remains, *, most: int, altered: Mapping[int, str]) -> None:
         self.marked = 0
         self._execute = connection.execute
         self._found = found
@@ -86,9 +86,10 @@ class Restored:
             place = page[-1][0] + 1
 
     def _needed(self, row: Numbered) -> int:
-        """Return up to which id others say that a tape number goes: its index, and branches that read through it."""
+        """Return up to which id others say that a tape number goes: its index, branches that read through it, and entries of which only a part is lost."""
         read = (last for other in self._found.numbered.values() for number, last in other.inherited() or () if number == row.tape_no)
-        return max(row.indexed if row.indexed % BLOCK == 0 else 0, *read, 0)
+        parted = (place & LAST_SEQ for place, why in self._altered.items() if place >> SEQ_BITS == row.tape_no and why.startswith(PART_LOST))
+        return max(row.indexed if row.indexed % BLOCK == 0 else 0, *read, *parted, 0)
 
     def _is_sidecar(self, tape_no: int) -> bool:
         name = self._names.get(tape_no) or self._reader(tape_no)
@@ -125,7 +126,7 @@ class Restored:
 
     def why(self, place: int) -> str:
         """Return why an entry is not there."""
-        return "it was not as it was written" if place in self._altered else "nothing of it can be read"
+        return self._altered.get(place, "nothing of it can be read")
 
     def hides(self, ts: int) -> bool:
         """Return whether a date lies too far ahead to be the newest of its tape."""

@@ -16,8 +16,8 @@ from playhead.store.archived import IN_SEGMENT
 from playhead.store.connection import Place, migrate
 from playhead.store.drafts import discard_database, draft_of, take_name
 from playhead.store.failures import typed
-from playhead.store.loss import Loss, SalvageReport
-from playhead.store.parting import apart
+from playhead.store.loss import ALTERED, PART_LOST, Loss, SalvageReport
+from playhead.store.parting import apart, is_parted
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.proving.catalogue import REMOVED
 from playhead.store.row import SEQ_BITS, cell, is_sealed, text, uid_cell
@@ -72,6 +72,7 @@ def _rescued(path: str, draft: Path) -> tuple[int, tuple[Loss, ...]]:
     with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         migrate(connection, path=str(draft))
         connection.execute(statements("write")["begin"])
+        blobs.rescue(connection, pages.records())
         altered = _copy_entries(connection, pages)
         present = {number for (number,) in connection.execute(statements("salvage")["present"])}
         found = remains(path, pages.records(), present)
@@ -80,7 +81,6 @@ def _rescued(path: str, draft: Path) -> tuple[int, tuple[Loss, ...]]:
         restored = Restored(connection, found, most=pages.count * pages.size // _LEAST_ROW, altered=altered)
         lost = restored.fill()
         restored.keep_records()
-        blobs.rescue(connection, pages.records())
         (kept,) = connection.execute(statements("salvage")["kept"]).fetchone()
         connection.execute(statements("write")["commit"])
         connection.execute(statements("connection")["log_ahead"]).fetchone()
@@ -89,9 +89,9 @@ def _rescued(path: str, draft: Path) -> tuple[int, tuple[Loss, ...]]:
     return kept - restored.marked, lost
 
 
-def _copy_entries(connection: sqlite3.Connection, pages: Pages) -> set[int]:
-    """Copy every entry that is as it was written; return the places of those that are not."""
-    altered: set[int] = set()
+def _copy_entries(connection: sqlite3.Connection, pages: Pages) -> dict[int, str]:
+    """Copy every entry that is as it was written, with all its parts, behind the blobs; return why the others are not, by their places."""
+    altered: dict[int, str] = {}
     insert = statements("salvage")["insert_entry"]
     archived = _archived(connection, pages)
     for record in pages.records():
@@ -99,7 +99,9 @@ def _copy_entries(connection: sqlite3.Connection, pages: Pages) -> set[int]:
             continue
         values = _row(_with_said(record, archived))
         if values is None:
-            altered.add(record.rowid or 0)
+            altered[record.rowid or 0] = ALTERED
+        elif lost := next((digest for digest in _parts(values[-1]) if not blobs.is_kept(connection, digest)), None):
+            altered[record.rowid or 0] = f"{PART_LOST} ({lost})"
         else:
             connection.execute(insert, values)
     return altered
@@ -147,6 +149,10 @@ def _row(record: Record) -> tuple[Any, ...] | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return record.rowid, ts, mark if type(mark) is int else None, kind, ts, *filed, digest, meta, body
+
+
+def _parts(body: bytes) -> list[str]:
+    return apart(body)[1] if is_parted(body) else []
 
 
 def _leave_out(connection: sqlite3.Connection, found: Remains, present: set[int]) -> None:
