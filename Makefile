@@ -22,7 +22,7 @@ chat: $(READY) ## talk on a tape of this folder; PLAYHEAD_MODEL=openai:gpt-5-min
 	@$(BIN)/playhead chat --model "$${PLAYHEAD_MODEL:-echo:}" $(ARGS)
 
 test: $(READY) ## run the tests
-	@scripts/postgres.sh
+	@scripts/postgres.sh $(BIN)/python
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
 
 lint: $(READY) ## check style and formatting
@@ -48,7 +48,7 @@ bench: $(READY) ## measure, see benchmarks/README.md
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: $(READY) ## repeat the random tests for minutes
-	@scripts/postgres.sh
+	@scripts/postgres.sh $(BIN)/python
 	@PLAYHEAD_SOAK=1 $(BIN)/python -m pytest -q --timeout 3600 tests/property tests/crash tests/integration/test_chat_terminal.py $(ARGS)
 
 docs: $(READY) ## run every example of README and docs

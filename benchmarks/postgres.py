@@ -3,7 +3,8 @@
 A server is started for the run (PLAYHEAD_POSTGRES_URL names another one): `disk` waits until a commit is on the disk, `process` does not.
 Everything goes through the same kind of hop to a thread with a connection of its own, statements prepared: the round trip is a `SELECT 1`,
 the bare insert one statement of the same bytes into a table with one index, each row a commit. `grouped` commits all rows that wait together
-in one pipeline. With 16 writers they share one tape, and then have one each.
+in one pipeline. With 16 writers they share one tape, and then have one each. The last 50 entries are also compared with a bare SELECT of the
+same 50 rows, and the disk, vacuumed, with the lines of JSON that the entries are in a file; without the index of words.
 Run: python -m benchmarks.postgres [--long] [--socket] [--rounds N] [--json FILE]
 """
 
@@ -23,6 +24,7 @@ import psycopg
 from benchmarks.measure import Figure, in_turns, parser, report
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, stamped
+from playhead.entry.lines import dump_line
 from playhead.store.change import Fork
 from playhead.store.family import branch_name
 from playhead.store.hop import deliver
@@ -37,6 +39,8 @@ LONG = 1_000_000
 APPENDS = 320
 ONCE = 20
 """How often a read is repeated in a row, for one figure."""
+USED = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = %s"
+"""How many bytes a schema has on the disk."""
 Act = Callable[[int], Awaitable[object]]
 """Does the thing once, for the writer of that number."""
 
@@ -44,16 +48,20 @@ Act = Callable[[int], Awaitable[object]]
 class Bare:
     """A thread with a connection, in autocommit, or with a pipeline for all that waits."""
 
-    def __init__(self, url: str, statement: str, row: Callable[[], tuple[Any, ...]], *, durability: str, most: int = 1) -> None:
-        self._url, self._statement, self._row, self._durability, self._most = url, statement, row, durability, most
+    def __init__(self, url: str, statement: str, row: Callable[[], tuple[Any, ...]], *, durability: str, most: int = 1, settings: str = "") -> None:
+        self._url, self._statement, self._row, self._durability, self._most, self._settings = url, statement, row, durability, most, settings
         self._lane = Lane(self._serve, size=1, name="bare")
 
     def _serve(self, queue: Queue) -> None:
         with psycopg.connect(self._url, autocommit=True, prepare_threshold=0) as connection:
             connection.execute(f"SET synchronous_commit = {'on' if self._durability == 'disk' else 'off'}")
+            if self._settings:
+                connection.execute(self._settings, prepare=False)
             for jobs in queue.groups(self._most):
                 if len(jobs) == 1:
-                    connection.execute(self._statement, self._row(), binary=True)
+                    cursor = connection.execute(self._statement, self._row(), binary=True)
+                    if cursor.description is not None:
+                        cursor.fetchall()
                 else:
                     with connection.pipeline(), connection.transaction():
                         for _ in jobs:
@@ -84,6 +92,15 @@ def bare_insert(url: str, *, durability: str, most: int = 1) -> Bare:
     meta, body = codec.encode(stamped(ENTRY).meta), codec.encode(ENTRY.payload)
     statement = f"INSERT INTO {table} (tape, seq, kind, date, meta, body) VALUES (%s, %s, %s, %s, %s, %s)"
     return Bare(url, statement, lambda: (1, next(numbers), ENTRY.kind, ENTRY.date, meta, body), durability=durability, most=most)
+
+
+def bare_select(url: str, tape: str) -> Bare:
+    """Return what selects the rows of the last 50 entries of a tape by its key, planned as the store plans."""
+    with psycopg.connect(url) as connection:
+        place = connection.execute("SELECT root_id, tape_no FROM playhead.tapes WHERE name = %s", [tape]).fetchone()
+    assert place is not None
+    statement = "SELECT seq, kind, ts, digest, meta, body, enc FROM playhead.entries WHERE root_id = %s AND tape_no = %s ORDER BY seq DESC LIMIT 50"
+    return Bare(url, statement, lambda: place, durability="process", settings="SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off")
 
 
 async def timed(act: Act, *, times: int, writers: int = 1) -> float:
@@ -167,6 +184,20 @@ async def growing(url: str, sizes: tuple[int, ...], *, rounds: int) -> list[list
     return rows
 
 
+async def compared(url: str, *, size: int, rounds: int) -> list[list[object]]:
+    """Return a row: the last 50 entries of a tape of so many by a bare SELECT and by the store, and bytes on the disk for each byte of JSON."""
+    async with PostgresTapeStore(url, durability="process", search="scan") as store:
+        await fill(store, "compared", size)
+        select, last = bare_select(url, "compared"), acts_on(store, "compared")["last 50"]
+        figures = await in_turns({"bare": partial(timed, select.act, times=ONCE), "store": partial(timed, last, times=ONCE)}, rounds=rounds)
+        select.close()
+        line = len(dump_line((await store.fetch_all(TapeQuery(tape="compared").limit(1)))[0]))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM")
+        ((used,),) = connection.execute(USED, ["playhead"]).fetchall()
+    return [[size, figures["bare"].seconds * 1e6, figures["store"].seconds * 1e6, figures["store"].ratio, used / (line * size)]]
+
+
 def _row(name: str, figures: dict[str, Figure]) -> list[object]:
     one, *sized = figures.values()
     return [name, one.seconds * 1e6, *(figure.seconds * 1e6 for figure in sized), sized[0].ratio, sized[-1].ratio, sized[-1].ratio / sized[0].ratio]
@@ -184,25 +215,30 @@ def server_url(*, socket: bool) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print a table of appends and a table of what a growing tape costs."""
+    """Print a table of appends, one of what a growing tape costs, and one of reads and room beside the bare ones."""
     options = parser(__doc__)
     options.add_argument("--long", action="store_true", help=f"also with {LONG:,} entries")
     options.add_argument("--socket", action="store_true", help="through the server's Unix socket instead of the loopback")
-    options.add_argument("--only", choices=["appends", "growing"], help="one of the two tables")
+    options.add_argument("--only", choices=["appends", "growing", "compared"], help="one of the three tables")
     chosen = options.parse_args()
-    if chosen.only != "growing":
+    if chosen.only in (None, "appends"):
         rows = []
         for durability in ("process", "disk"):
             for writers in (1, 16):
                 with server_url(socket=chosen.socket) as url:
                     rows += asyncio.run(appends(url, durability=durability, writers=writers, rounds=chosen.rounds))
         report("postgres appends", ["durability", "writers", "what", "us", "a second", "ratio"], rows, file=chosen.json)
-    if chosen.only != "appends":
+    if chosen.only in (None, "growing"):
         sizes = (*SIZES, LONG) if chosen.long else SIZES
         with server_url(socket=chosen.socket) as url:
             rows = asyncio.run(growing(url, sizes, rounds=chosen.rounds))
         header = ["us", "round trip", *(f"{size:,}" for size in sizes), "trips at first", "trips at last", "growth"]
         report("postgres growing", header, rows, file=chosen.json and chosen.json.with_suffix(".growing.json"))
+    if chosen.only in (None, "compared"):
+        with server_url(socket=chosen.socket) as url:
+            rows = asyncio.run(compared(url, size=SIZES[-1], rounds=chosen.rounds))
+        header = ["entries", "bare select us", "last 50 us", "ratio", "disk / JSON"]
+        report("postgres compared", header, rows, file=chosen.json and chosen.json.with_suffix(".compared.json"))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import Any
 import psycopg
 
 from benchmarks.measure import parser, report
-from benchmarks.postgres import server_url
+from benchmarks.postgres import USED, server_url
 from playhead.entry.entry import TapeEntry
 from playhead.entry.lines import dump_line
 from playhead.store.file.store import FileTapeStore
@@ -79,9 +79,6 @@ def _word(rank: int) -> str:
     return f"{said}{'' if rank < 50_000 else rank % 97}"
 
 
-_SIZE = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = %s"
-
-
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where stores of a kind are made, each under a name of its own: in a directory, or as a schema of a database."""
@@ -99,7 +96,7 @@ class Site:
         """Return how many bytes a store has on the disk."""
         if self.kind == "postgres":
             with psycopg.connect(self.place) as connection:
-                ((size,),) = connection.execute(_SIZE, [name])
+                ((size,),) = connection.execute(USED, [name])
             return int(size)
         path = Path(self.place, name)
         found = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path, Path(f"{path}-wal")]

@@ -134,7 +134,7 @@ def test_a_server_without_a_free_connection_is_busy():
         try:
             store = PostgresTapeStore(server.url(), timeout=0.3, connections=1)
             for call in (store.list_tapes, lambda: store.append("t", TapeEntry.event("x")), store.__aenter__):
-                with pytest.raises(StoreBusy):
+                with pytest.raises(StoreBusy, match="max_connections"):
                     await call()
             await store.aclose()
             for other in others:
@@ -205,6 +205,41 @@ def test_readers_that_wait_for_a_connection_for_too_long_are_told_so(postgres_ur
                 rival.execute("ROLLBACK")
             assert outcomes == [StoreBusy] * 6
             assert len(await store.fetch_all(TapeQuery(tape="t"))) == 1
+
+    anyio.run(scenario)
+
+
+def test_tables_that_were_dropped_and_made_anew_are_not_taken_for_those_that_the_store_knows(postgres: Databases):
+    """Else the next entry of a tape that had two would be its first."""
+
+    async def scenario(url: str) -> None:
+        async with PostgresTapeStore(url, timeout=1) as store, PostgresTapeStore(url, timeout=1) as stranger:
+            for _ in range(2):
+                await store.append("t", TapeEntry.event("x"))
+            assert (await stranger.head("t")).id == 2
+            with session(url) as rival:
+                rival.execute("DROP SCHEMA playhead CASCADE")
+                for call in (lambda: store.append("t", TapeEntry.event("x")), store.list_tapes, lambda: store.reset("t")):
+                    with pytest.raises(StoreUnavailable):
+                        await call()
+            async with PostgresTapeStore(url) as other:
+                await other.list_tapes()
+                for call in (lambda: store.append("t", TapeEntry.event("x")), lambda: stranger.append("t", TapeEntry.event("x")), lambda: store.reset("t")):
+                    with pytest.raises(StoreUnavailable, match="made anew"):
+                        await call()
+                assert (await other.append("t", TapeEntry.event("x"))).id == 1
+
+    with postgres.database(fresh=True) as url:
+        anyio.run(scenario, url)
+
+
+def test_a_tape_that_somebody_else_removed_begins_again(postgres_url: str):
+    async def scenario() -> None:
+        async with PostgresTapeStore(postgres_url) as store, PostgresTapeStore(postgres_url) as other:
+            await store.append("t", TapeEntry.event("x"))
+            await other.rename("t", "u")
+            assert (await store.append("t", TapeEntry.event("x"))).id == 1
+            assert await store.list_tapes() == ["t", "u"]
 
     anyio.run(scenario)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
@@ -102,6 +103,14 @@ async def seen(store: WholeStore, root: str) -> object:
 def ends_at(id: int) -> TapeQuery:
     """Return the query for the last entry up to an id."""
     return replace(TapeQuery(tape="t"), ceiling=id).newest_first().limit(1)
+
+
+@pytest.fixture(autouse=True)
+def the_driver_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test in which it did, by the end of all that was left to the collector: in a program without logging that is written to stderr."""
+    yield
+    gc.collect()
+    assert [record.getMessage() for record in caplog.get_records("call") if record.name.startswith("psycopg")] == []
 
 
 @pytest.fixture

@@ -18,7 +18,23 @@ FUNCTIONS = "Functions"
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 CLASSES = tuple(name for name in SECTIONS if name != FUNCTIONS)
 MUST = {
-    *("Agent", "RunStream", "Tape", "Branch", "TapeQuery", "TapeContext", "Budget", "Prompt", "Plan", "Units", "WholeStore", "InMemoryTapeStore", "SQLiteTapeStore", "FileTapeStore"),
+    *(
+        "Agent",
+        "RunStream",
+        "Tape",
+        "Branch",
+        "TapeQuery",
+        "TapeContext",
+        "Budget",
+        "Prompt",
+        "Plan",
+        "Units",
+        "WholeStore",
+        "InMemoryTapeStore",
+        "SQLiteTapeStore",
+        "FileTapeStore",
+        "PostgresTapeStore",
+    ),
     *("ContextManager", "StoredMessage", "RenderStats", "AutobiographicalStrategy", "Node", "Forest", "FoldMemory", "Ticked", "Debt", "Summarizer", "Job", "Resolver", "Item"),
 }
 

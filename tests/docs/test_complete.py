@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ def test_every_page_is_reached_from_the_index():
     linked = {(ROOT / "docs" / target).resolve() for target, _ in LINK.findall(index)}
     pages = {page for page in PAGES if page.is_relative_to(ROOT / "docs") and page.name != "index.md"}
     assert sorted(name_of(page) for page in pages - linked) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_paragraph_stands_twice(page: Path):
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    beginnings = Counter(line[:60] for line in prose.splitlines() if len(line) >= 60 and not line.startswith("|"))
+    assert [words for words, times in beginnings.items() if times > 1] == []
 
 
 @pytest.mark.parametrize("name", sorted(ERRORS))

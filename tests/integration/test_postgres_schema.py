@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreDamaged, StoreError, StoreOutdated, StoreUnavailable
+from playhead.errors import InvalidInput, ReadOnly, StoreBusy, StoreDamaged, StoreError, StoreOutdated, StoreUnavailable
 from playhead.store.change import Fork
 from playhead.store.family import branch_name
 from playhead.store.postgres.store import PostgresTapeStore
@@ -175,6 +175,55 @@ def test_a_wrong_password_is_never_shown(role: tuple[str, str]):
     for said in (str(caught.value), repr(caught.value), repr(caught.value.details), repr(store)):
         assert "wrong word" not in said
         assert "wrong%20word" not in said
+
+
+def refused(url: str) -> StoreError | InvalidInput:
+    """Return the error of a store that is opened at an address that cannot be, after asserting that it says so soon."""
+    with pytest.raises((StoreError, InvalidInput)) as caught:
+        play(url, used, timeout=0.2)
+    return caught.value
+
+
+def test_what_is_wrong_with_an_address_is_said(role: tuple[str, str]):
+    _, url = role
+    place = urlsplit(url)
+    for wrong, words in {"?sslmode=mostly": "sslmode", "?keepalives=often": "keepalives", "?connect_timeout=x": "connect_timeout"}.items():
+        error = refused(url + wrong)
+        assert isinstance(error, InvalidInput)
+        assert words in error.message
+    error = refused(url.replace(f":{place.port}/", ":99999/"))
+    assert isinstance(error, InvalidInput)
+    assert "port number" in error.message
+    for wrong, words in {
+        url.replace(place.path, "/not_there"): "no such database",
+        url.replace("secret%20word", "wrong"): "check the user, the password",
+        url.replace("//role_", "//roll_"): "check the user, the password",
+        url.replace(f":{place.port}/", ":1/"): "check that it runs",
+    }.items():
+        error = refused(wrong)
+        assert isinstance(error, StoreUnavailable)
+        assert words in error.message
+
+
+def test_a_server_that_does_not_speak_tls_is_said_to_be_so(postgres: Databases, role: tuple[str, str]):
+    if postgres.server is None:
+        pytest.skip("the server that is named may speak TLS")
+    error = refused(f"{role[1]}?sslmode=require")
+    assert isinstance(error, StoreUnavailable)
+    assert "another sslmode" in error.message
+
+
+def test_a_limit_of_connections_is_named(empty_postgres_url: str, role: tuple[str, str]):
+    name, url = role
+    play(empty_postgres_url, used)
+    with connected(empty_postgres_url) as connection:
+        connection.execute(f"GRANT USAGE ON SCHEMA playhead TO {name}; GRANT ALL ON ALL TABLES IN SCHEMA playhead TO {name}; ALTER ROLE {name} CONNECTION LIMIT 1")
+        with pytest.raises(StoreBusy, match="CONNECTION LIMIT, with ALTER ROLE"):
+            play(url, used, timeout=0.2)
+        connection.execute(f"ALTER ROLE {name} CONNECTION LIMIT -1; ALTER DATABASE {urlsplit(url).path[1:]} CONNECTION LIMIT 1")
+        with pytest.raises(StoreBusy, match="CONNECTION LIMIT, with ALTER DATABASE"):
+            play(url, used, timeout=0.2)
+    assert play(empty_postgres_url, lambda store: store.head("t")) == Head(0, 1)
 
 
 def test_a_store_that_only_reads_makes_and_writes_nothing(empty_postgres_url: str):

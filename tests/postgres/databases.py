@@ -12,7 +12,6 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import anyio
 import psycopg
-import pytest
 from psycopg import sql
 
 from tests.postgres import programs
@@ -141,11 +140,13 @@ def with_words(url: str, **words: object) -> str:
 
 @cache
 def known() -> Databases | None:
-    """Return the databases of this process, or None where there is no server and none can be started."""
+    """Return the databases of this process, or None where there is no server and none can be started. Raises RuntimeError where one is required."""
     given = os.environ.get(GIVEN)
     if given:
         return Databases(None, given=given)
     if programs.found() is None:
+        if programs.is_required():
+            raise RuntimeError(programs.ABSENT)
         return None
     server, users = joined(os.environ.get("PYTEST_XDIST_TESTRUNUID"))
     atexit.register(users.close)
@@ -154,4 +155,4 @@ def known() -> Databases | None:
 
 def databases() -> Databases:
     """Return the databases of this process; skip the test where there is no server."""
-    return known() or pytest.skip(programs.ABSENT)
+    return known() or programs.absent()

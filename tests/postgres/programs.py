@@ -7,9 +7,10 @@ import pwd
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -20,19 +21,35 @@ ABSENT = f"no PostgreSQL {OLDEST} or newer is here: install it (Debian, Ubuntu: 
 
 @cache
 def found() -> Path | None:
-    """Return the folder of the newest server's programs, or None."""
+    """Return the folder of the newest server's programs on this machine, or None."""
     on_path = shutil.which("postgres")
     folders = [Path(on_path).resolve().parent] if on_path else []
     for pattern in ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin", "opt/homebrew/opt/postgresql*/bin"):
         folders += Path("/").glob(pattern)
-    complete = [place for place in folders if all((place / name).exists() for name in WANTED)]
-    newest = max(complete, key=version, default=None)
-    return newest if newest and version(newest) >= OLDEST else None
+    return newest(folders)
+
+
+def newest(folders: Iterable[Path]) -> Path | None:
+    """Return that of some folders which has all programs of the newest server that a store takes, or None."""
+    complete = [place for place in folders if all(os.access(place / name, os.X_OK) for name in WANTED)]
+    return max((place for place in complete if version(place) >= OLDEST), key=version, default=None)
+
+
+def is_required() -> bool:
+    """Return whether a server has to be here: then tests that have none fail instead of being skipped."""
+    return os.environ.get("PLAYHEAD_POSTGRES") == "require" and not os.environ.get("PLAYHEAD_POSTGRES_URL")
+
+
+def absent() -> NoReturn:
+    """Skip the test, as there is no server. Raises RuntimeError where one is required."""
+    if is_required():
+        raise RuntimeError(ABSENT)
+    pytest.skip(ABSENT)
 
 
 def folder() -> Path:
     """Return the folder of the newest server's programs; skip the test where there is none."""
-    return found() or pytest.skip(ABSENT)
+    return found() or absent()
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,21 @@ FORBIDDEN = {
 def test_no_statement_uses(what: str):
     pattern = re.compile(FORBIDDEN[what], re.IGNORECASE)
     assert {name: found.group() for name, text in SCRIPTS.items() if (found := pattern.search(text))} == {}
+
+
+def test_the_guide_says_of_every_table_where_citus_keeps_it():
+    guide = (Path(__file__).resolve().parents[3] / "docs" / "howto" / "postgres.md").read_text(encoding="utf-8")
+    spread = dict(re.findall(r"create_distributed_table\('playhead\.(\w+)',\s*'(\w+)'", guide))
+    everywhere = re.findall(r"create_reference_table\('playhead\.(\w+)'\)", guide)
+    tables = re.findall(r"CREATE TABLE (\w+) \(", SCRIPTS["schema"])
+    assert sorted([*spread, *everywhere]) == sorted(tables)
+    assert [table for table, column in spread.items() if column == "root_id"] == [*(t for t in spread if t in OF_A_FAMILY)]
+    together = re.findall(r"'playhead\.(\w+)',\s*'root_id', colocate_with => 'playhead\.families'", guide)
+    assert {*together, "families"} == set(OF_A_FAMILY)
+    for table, column in spread.items():
+        (columns,) = re.findall(rf"CREATE TABLE {table} (\([^;]*);", SCRIPTS["schema"])
+        (key,) = re.findall(r"PRIMARY KEY \(([^)]*)\)|(\w+)[^,(\n]*PRIMARY KEY", columns)
+        assert column in re.split(r",\s*", "".join(key)), table
 
 
 def test_what_is_kept_depends_on_no_advisory_lock_and_no_notice():

@@ -5,6 +5,7 @@ import pytest
 from playhead.errors import InvalidInput
 from playhead.store.file.store import FileTapeStore
 from playhead.store.memory.store import InMemoryTapeStore
+from playhead.store.postgres.store import PostgresTapeStore
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.urls import open_store
 
@@ -73,6 +74,27 @@ def test_what_names_no_store_is_refused_with_what_does(url):
 def test_an_option_no_store_knows_is_refused_with_those_it_does(options):
     with pytest.raises(InvalidInput, match=r"durability|timeout"):
         open_store(f"sqlite:///x.db?{options}")
+
+
+@pytest.mark.parametrize("place", ["sqlite:///x.db", "file:x", "postgresql://host/x"])
+@pytest.mark.parametrize("seconds", ["inf", "nan", "-1", "1000001", "1e300"])
+def test_a_timeout_has_an_end(place, seconds):
+    with pytest.raises(InvalidInput, match="seconds from 0 to 1,000,000"):
+        open_store(f"{place}?timeout={seconds}")
+
+
+@pytest.mark.parametrize("kind", [SQLiteTapeStore, FileTapeStore, PostgresTapeStore])
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), "30", None, 10**400])
+def test_a_constructor_refuses_a_timeout_that_is_no_number_of_seconds(kind, seconds):
+    with pytest.raises(InvalidInput, match="seconds from 0 to 1,000,000"):
+        kind("postgresql://host/x", timeout=seconds)
+
+
+@pytest.mark.parametrize("schema", ["information_schema", "pg_catalog", "pg_mine"])
+def test_a_schema_of_the_server_itself_is_refused_with_one_to_take(schema):
+    with pytest.raises(InvalidInput, match="such as 'playhead'"):
+        open_store(f"postgresql://host/x?schema={schema}")
+    assert isinstance(open_store("postgresql://host/x?schema=pgmine"), PostgresTapeStore)
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres"])

@@ -55,6 +55,7 @@ from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
 from playhead.store.retention import ArchiveReport
+from playhead.store.timeout import checked_timeout
 from playhead.store.turns import Turns
 
 Result = TypeVar("Result")
@@ -97,15 +98,13 @@ class FileTapeStore:
     ) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
-        if not timeout >= 0:
-            raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
         if search not in get_args(SearchBy):
             raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {search!r}.")
         directory = _checked_path(path)
         place = Place(
             directory=directory,
             durability=durability,
-            timeout=timeout,
+            timeout=checked_timeout(timeout),
             disk=ArchivedDisk(Disk() if disk is None else disk, directory),
             findings=Findings(on_finding),
             health=Health(),

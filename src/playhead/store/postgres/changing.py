@@ -126,6 +126,8 @@ class Changer:
         while family is None:
             found = self._find(session, key)
             if found is None:
+                if known is not None:
+                    self._link.check_tables(session)
                 if not change.makes:
                     return None
                 family = self._begun(session, change)

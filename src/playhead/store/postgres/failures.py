@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import psycopg
 
 from playhead.errors import InvalidInput, PlayheadError, StoreBusy, StoreDamaged, StoreError, StoreOutdated, StoreUnavailable
@@ -10,6 +13,8 @@ from playhead.store.postgres.server import Server
 _LOST = "08"
 _ENDED = frozenset({"57P01", "57P02", "57P03", "25P03"})
 _CROWDED = ("too many clients", "too many connections", "connection slots")
+_LIMITED = {"for role": "ALTER ROLE", "for database": "ALTER DATABASE"}
+_WRONG_WORD = re.compile(r"invalid \w+ (value|number)|bad value for")
 _FORGOTTEN = frozenset({"26000", "0A000"})
 _PASSING = _ENDED | _FORGOTTEN | {"40001", "40P01", "53300"}
 
@@ -29,6 +34,11 @@ def is_crowded(error: psycopg.Error) -> bool:
     return error.sqlstate == "53300" or (error.sqlstate is None and any(words in str(error) for words in _CROWDED))
 
 
+def is_misnamed(error: psycopg.Error) -> bool:
+    """Return whether a word of the address is one that PostgreSQL's library does not take, which no other try changes."""
+    return error.sqlstate is None and isinstance(error, psycopg.OperationalError | psycopg.ProgrammingError) and _WRONG_WORD.search(str(error)) is not None
+
+
 def needs_another_session(error: psycopg.Error) -> bool:
     """Return whether the connection is of no more use: it is gone, or its prepared statements are."""
     return is_lost(error) or error.sqlstate in _FORGOTTEN
@@ -36,7 +46,7 @@ def needs_another_session(error: psycopg.Error) -> bool:
 
 def is_passing(error: psycopg.Error) -> bool:
     """Return whether the same thing may succeed when it is tried again."""
-    return is_lost(error) or error.sqlstate in _PASSING
+    return (is_lost(error) and not is_misnamed(error)) or error.sqlstate in _PASSING
 
 
 def typed(error: BaseException, *, server: Server) -> PlayheadError:
@@ -54,9 +64,11 @@ def _from_postgres(error: psycopg.Error, label: str) -> PlayheadError:
     why = " ".join(str(error).split()).rstrip(".")
     state = error.sqlstate
     if is_crowded(error):
-        return busy(label, why)
+        return _crowded(label, why)
+    if is_misnamed(error):
+        return InvalidInput(f"A word of the address {label} cannot be ({why}); correct it.", store=label)
     if is_lost(error):
-        return StoreUnavailable(f"The server at {label} cannot be reached ({why}); check that it runs, its address and the network.", store=label)
+        return _unreached(label, why)
     for beginning, make in _BY_STATE.items():
         if state is not None and state.startswith(beginning):
             return make(label, why)
@@ -70,12 +82,38 @@ def busy(label: str, why: str) -> StoreBusy:
     return StoreBusy(f"The store at {label} is busy ({why}); try again, or give it more time with timeout=SECONDS.", store=label)
 
 
+def _crowded(label: str, why: str) -> StoreBusy:
+    """Return the error of a server that has no connection left for us, and whose limit that is."""
+    limit = next((f"the CONNECTION LIMIT, with {alter}" for words, alter in _LIMITED.items() if f"too many connections {words}" in why), "max_connections of the server")
+    return StoreBusy(f"No connection is left at {label} ({why}); raise {limit}, or open fewer stores, each with fewer connections=N.", store=label)
+
+
+def _unreached(label: str, why: str) -> StoreUnavailable:
+    """Return the error of a connection that could not be made or was lost; why it was not, its driver only hands on in words."""
+    missing = re.search(r'(database|role) "[^"]*" does not exist', why)
+    if missing:
+        return (_no_database if missing[1] == "database" else _refused)(label, why)
+    return next((make for words, make in _BY_WORDS.items() if words in why), _away)(label, why)
+
+
+def _away(label: str, why: str) -> StoreUnavailable:
+    return StoreUnavailable(f"The server at {label} cannot be reached ({why}); check that it runs, its address and the network.", store=label)
+
+
+def _no_database(label: str, why: str) -> StoreUnavailable:
+    return StoreUnavailable(f"There is no such database at {label} ({why}); create it with ENCODING 'UTF8', or name another one.", store=label)
+
+
+def _no_encryption(label: str, why: str) -> StoreUnavailable:
+    return StoreUnavailable(f"The server at {label} is not spoken to as sslmode asks ({why}); name another sslmode, or have the server's certificate and settings changed.", store=label)
+
+
 def rights(label: str, why: str) -> StoreUnavailable:
     """Return the error of a role that may not do what it must."""
     return StoreUnavailable(f"The role that uses {label} lacks a right ({why}); grant it, or have the owner of the database make the schema once.", store=label)
 
 
-def _refused(label: str, why: str) -> PlayheadError:
+def _refused(label: str, why: str) -> StoreUnavailable:
     return StoreUnavailable(f"The server at {label} does not let us in ({why}); check the user, the password and the database.", store=label)
 
 
@@ -111,11 +149,19 @@ _BY_STATE = {
     "53": _full,
     "42501": rights,
     "28": _refused,
-    "3D000": _refused,
+    "3D000": _no_database,
     "25006": _read_only,
     "XX": _damaged,
     "3F000": _altered,
     "42P01": _altered,
     "42703": _altered,
     "54": _too_big,
+}
+_BY_WORDS: dict[str, Callable[[str, str], StoreUnavailable]] = {
+    "authentication failed": _refused,
+    "no password supplied": _refused,
+    "pg_hba.conf": _refused,
+    "is not permitted to log in": _refused,
+    "SSL was required": _no_encryption,
+    "certificate": _no_encryption,
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import Any
 
@@ -41,6 +42,12 @@ def bring_up_to_date(connection: psycopg.Connection[Any], server: Server, *, has
     _migrate(connection, server)
 
 
+def tables_of(connection: psycopg.Connection[Any]) -> int:
+    """Return the number under which the server keeps the tables: another one once they were dropped and made anew."""
+    ((number,),) = connection.execute(statements("postgres/connection")["tables"]).fetchall()
+    return int(number)
+
+
 def migrations() -> tuple[str, ...]:
     """Return the names of the migrations, in order."""
     return numbered(FOLDER)
@@ -51,7 +58,7 @@ def _migrate(connection: psycopg.Connection[Any], server: Server) -> None:
         applied = _applied(connection, server)
         try:
             for version, name in enumerate(migrations()[applied:], applied + 1):
-                with connection.transaction():
+                with _transaction(connection):
                     connection.execute(statements("postgres/connection")["record_migration"], {"version": version, "checksum": _checksum(name)})
                     connection.execute(script(name), prepare=False)
         except _MADE_MEANWHILE as exc:
@@ -59,6 +66,20 @@ def _migrate(connection: psycopg.Connection[Any], server: Server) -> None:
             continue
         return
     raise StoreUnavailable(f"The schema '{server.schema}' at {server.label} holds tables of another program ({failure}); choose another one.", store=server.label) from failure
+
+
+@contextmanager
+def _transaction(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Commit what is done inside the block, or undo it: without the driver's own, which warns of a connection that was lost."""
+    ends = statements("postgres/connection")
+    connection.execute(ends["begin"])
+    try:
+        yield
+    except BaseException:
+        with suppress(psycopg.Error):
+            connection.execute(ends["rollback"])
+        raise
+    connection.execute(ends["commit"])
 
 
 def _applied(connection: psycopg.Connection[Any], server: Server) -> int:

@@ -15,7 +15,7 @@ import psycopg
 from playhead.errors import StoreUnavailable
 from playhead.store.postgres.arrays import register
 from playhead.store.postgres.failures import Silence, rights
-from playhead.store.postgres.schema import bring_up_to_date
+from playhead.store.postgres.schema import bring_up_to_date, tables_of
 from playhead.store.postgres.server import Server
 from playhead.store.statements import statements
 
@@ -32,6 +32,8 @@ class Prepared:
     def __init__(self) -> None:
         self.lock = Lock()
         self.done = False
+        self.tables = 0
+        """The number of the tables that were found."""
 
 
 class Session:
@@ -100,9 +102,9 @@ class Session:
         try:
             yield
         except BaseException:
-            if self.is_usable:
-                with suppress(psycopg.Error):  # what came first is what is raised
-                    pipeline.__exit__(None, None, None)
+            # What came first is what is raised. It is left also where the connection is gone: else the driver leaves it some day, and warns of that.
+            with suppress(psycopg.Error):
+                pipeline.__exit__(None, None, None)
             raise
         pipeline.__exit__(None, None, None)
 
@@ -141,6 +143,7 @@ class Session:
         with prepared.lock:
             if not prepared.done:
                 bring_up_to_date(self._connection, server, has_schema=has_schema, is_begun=is_begun)
+                prepared.tables = tables_of(self._connection)
                 prepared.done = True
 
 
@@ -165,6 +168,12 @@ class Link:
         if self._session is None:
             self._session = Session(self.server, prepared=self._prepared, wait=self._wait)
         return self._session
+
+    def check_tables(self, session: Session) -> None:
+        """Raise StoreUnavailable where the tables are not those that the store began with: somebody dropped them, and somebody made them anew."""
+        if tables_of(session.connection) != self._prepared.tables:
+            label = self.server.label
+            raise StoreUnavailable(f"The tables at {label} were removed and made anew while the store had them open; restore them, or close the store and open it again.", store=label)
 
     def drop(self) -> None:
         """Let go of the session."""

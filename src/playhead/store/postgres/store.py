@@ -26,6 +26,7 @@ from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
 from playhead.store.retention import ArchiveReport, archived_in_steps
+from playhead.store.timeout import checked_timeout
 from playhead.store.work import Work, appended, changed
 
 Result = TypeVar("Result")
@@ -63,10 +64,10 @@ class PostgresTapeStore:
         server = Server(
             conninfo=conninfo,
             label=label_of(conninfo),
-            schema=_checked_word(schema, "schema"),
+            schema=_checked_schema(schema),
             tenant=tenant,
             durability=durability,
-            timeout=timeout,
+            timeout=checked_timeout(timeout),
             read_only=read_only,
             search=search,
             inline_limit=checked_limit(inline_limit),
@@ -305,14 +306,18 @@ def _nothing(_: object) -> None:
 def _check(server: Server, *, connections: int) -> None:
     if server.durability not in get_args(Durability):
         raise InvalidInput(f"A store's durability is 'disk' or 'process', not {server.durability!r}.")
-    if not isinstance(server.timeout, (int, float)) or not server.timeout >= 0:
-        raise InvalidInput(f"A store's timeout is a number of seconds, not {server.timeout!r}.")
     if server.search not in get_args(SearchBy):
         raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {server.search!r}.")
     if not isinstance(connections, int) or connections < 1:
         raise InvalidInput(f"A store answers over at least one connection, not {connections!r}.")
     if server.tenant:
         _checked_word(server.tenant, "tenant")
+
+
+def _checked_schema(schema: str) -> str:
+    if _checked_word(schema, "schema") == "information_schema" or schema.startswith("pg_"):
+        raise InvalidInput(f"The schema {schema!r} is PostgreSQL's own; keep tapes in one of another name, such as 'playhead', which is made where it is missing.")
+    return schema
 
 
 def _checked_word(word: str, what: str) -> str:

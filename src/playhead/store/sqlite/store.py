@@ -44,6 +44,7 @@ from playhead.store.sqlite.renaming import rename
 from playhead.store.sqlite.searching import PATIENCE, Behind, Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.writer import Writer
+from playhead.store.timeout import checked_timeout
 from playhead.store.turns import Turns
 from playhead.store.work import Act, Apart, Work, appended, changed
 
@@ -84,13 +85,11 @@ class SQLiteTapeStore:
     ) -> None:
         if durability not in get_args(Durability):
             raise InvalidInput(f"A store's durability is 'disk' or 'process', not {durability!r}.")
-        if not timeout >= 0:
-            raise InvalidInput(f"A store's timeout is a number of seconds, not {timeout!r}.")
         if network not in get_args(Network):
             raise InvalidInput(f"A store on a network file system is something to 'refuse' or to 'allow', not {network!r}.")
         if search not in get_args(SearchBy):
             raise InvalidInput(f"A store is searched by 'index' or by 'scan', not by {search!r}.")
-        place = Place(path=_checked_path(path), durability=durability, timeout=timeout, network=network, search=search, inline_limit=checked_limit(inline_limit))
+        place = Place(path=_checked_path(path), durability=durability, timeout=checked_timeout(timeout), network=network, search=search, inline_limit=checked_limit(inline_limit))
         self._place = place
         self._load = partial(blobs.load, place)
         self._read_only = read_only

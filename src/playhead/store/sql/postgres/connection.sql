@@ -19,6 +19,9 @@ SELECT set_config('search_path', quote_ident(%(schema)s), false),
 -- name: create_schema_version
 CREATE TABLE schema_version (v integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), checksum text NOT NULL)
 
+-- name: tables
+SELECT 'schema_version'::regclass::oid::bigint
+
 -- name: migrations
 SELECT v, checksum FROM schema_version ORDER BY v
 
