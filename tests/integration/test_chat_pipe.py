@@ -40,6 +40,13 @@ BOTH = [cut, ping]
 NUMBER = 7
 '''
 
+HOLD = '''
+def hold(name: str) -> str:
+    """Wait until somebody lets go of a pipe."""
+    with open(name) as pipe:
+        return pipe.read()
+'''
+
 
 def scripted(program: Program, *turns: Any) -> tuple[str, str]:
     (program.place / "script.jsonl").write_text("".join(f"{json.dumps(turn)}\n" for turn in turns), encoding="utf-8")
@@ -239,7 +246,7 @@ def test_a_script_that_gets_no_answer_is_told_why(playhead: Program):
 def started(program: Program, server: ProviderServer, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program with a model that a server plays, and end it behind the block."""
     environment = program.environment({"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"})
-    with subprocess.Popen(program.command(*words, "--model", CHAT.spec), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=program.place) as child:
+    with subprocess.Popen(program.command(*words, "--model", CHAT.spec), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=program.place) as child:
         try:
             yield child
         finally:
@@ -255,14 +262,29 @@ def test_an_interrupt_keeps_what_was_said(playhead: Program, command: str):
     with ProviderServer([Answer(pieces=pieces, waits=gate)]) as server, started(playhead, server, *words) as child:
         assert child.stdin is not None and child.stdout is not None
         if command == "chat":
-            child.stdin.write(b"Up?\n")
+            child.stdin.write(b"Up?\nAnd now?\nAnd then?\n")
             child.stdin.flush()
         while b"First block." not in (line := child.stdout.readline()):
             assert line
         child.send_signal(signal.SIGINT)
         child.send_signal(signal.SIGINT)
         assert child.wait(60) == 130
+        assert child.stderr is not None and child.stderr.read() == b""
     assert view(playhead) == [("user", "Up?"), ("assistant", "First block.\n\nSecond ")]
+
+
+def test_a_script_that_is_interrupted_is_told_what_was_said_until_then(playhead: Program):
+    os.mkfifo(pipe := playhead.place / "pipe")
+    model = scripted(playhead, ["Let me see.", {"call": "hold", "arguments": {"name": str(pipe)}}], "It is up.")
+    (playhead.place / "mytools.py").write_text(HOLD)
+    words = playhead.command("run", "Up?", "--tape", "t", *model, "--tools", "mytools:hold", "--json")
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=playhead.environment({}), cwd=playhead.place) as child:
+        with pipe.open("w"):  # opens once the tool reads
+            child.send_signal(signal.SIGINT)
+            out, _ = child.communicate(timeout=60)
+        assert child.returncode == 130
+    told = json.loads(out)
+    assert (told["text"], told["stop"]) == ("Let me see.", "cancelled")
 
 
 def test_the_extra_is_named_where_it_is_missing(playhead: Program, tmp_path: Path):

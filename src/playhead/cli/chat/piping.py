@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -142,7 +143,7 @@ async def _stdin_lines() -> AsyncIterator[AsyncIterator[str]]:
     descriptor = sys.stdin.fileno()
 
     def read(portal: BlockingPortal) -> None:
-        with suppress(RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody listens any more
+        with suppress(RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody listens any more
             for line in _lines_of(descriptor):
                 portal.call(send.send, line.decode(errors="replace").rstrip("\r\n"))
             portal.call(send.aclose)
@@ -152,6 +153,7 @@ async def _stdin_lines() -> AsyncIterator[AsyncIterator[str]]:
         try:
             yield lines
         finally:
+            send.close()
             lines.close()
             await portal.stop(cancel_remaining=True)
 

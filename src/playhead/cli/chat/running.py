@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from argparse import Namespace
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 
 from playhead.agent.events import FinalEvent, RunEvent, TextEvent
+from playhead.agent.recording import CANCELLED
 from playhead.cli.chat.approvals import Approvals
 from playhead.cli.chat.interrupts import interrupts
 from playhead.cli.chat.talk import opened_talk
 from playhead.cli.failures import FAILED, INTERRUPTED
 from playhead.cli.output import Output
 from playhead.cli.writing import STDIN, stdin_text
-from playhead.entry.entry import TapeEntry
+from playhead.entry.entry import MESSAGE, TOOL_CALL, TapeEntry
 from playhead.entry.lines import entry_to_json
+from playhead.entry.payload import message_from_payload, turn_from_payload
 from playhead.errors import InvalidInput
 
 
@@ -44,7 +46,9 @@ async def _run(prompt: str, args: Namespace, out: Output) -> int:
         report = stream.report
         if out.as_json:
             entries = () if report is None else report.entries
-            facts = {"text": told.text, "stop": told.stop, "usage": stream.usage.facts(), "entries": [entry_to_json(entry) for entry in entries]}
+            is_cut = told.is_interrupted and not told.is_answered
+            said = {"text": last_words(entries), "stop": CANCELLED} if is_cut else {"text": told.text, "stop": told.stop}
+            facts = {**said, "usage": stream.usage.facts(), "entries": [entry_to_json(entry) for entry in entries]}
             out.json({"tape": talk.name, "model": talk.answerer.spec, "run_id": run_id(entries), **facts})
     if told.is_interrupted:
         return INTERRUPTED
@@ -80,6 +84,12 @@ class Told:
         if words and not self._out.as_json:
             self._out.words(words)
             self._is_open = not words.endswith("\n")
+
+
+def last_words(entries: Sequence[TapeEntry]) -> str:
+    """Return what a model said last, also where it was cut short; "" where it said nothing."""
+    turns = (turn_from_payload(entry.payload) if entry.kind == TOOL_CALL else message_from_payload(entry.payload) for entry in reversed(entries) if entry.kind in (MESSAGE, TOOL_CALL))
+    return next((turn.text for turn in turns if turn is not None and turn.role == "assistant" and turn.text), "")
 
 
 def run_id(entries: Iterable[TapeEntry]) -> str | None:
