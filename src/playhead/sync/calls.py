@@ -156,7 +156,7 @@ def without_media(message: Message, *, blobs: BlobStore | WholeStore | None) -> 
 def usage_of(tape: Tape, *, prices: Prices | None = None) -> TapeUsage:
     """Return what the calls on record of a tape cost: those of its runs, those that came with imported turns, and those that wrote its summaries.
 
-    Reads every event and turn of the tape, so it costs what these are. `prices` is by default what `genai-prices` lists
+    Reads every event and turn of the tape, so it costs what these are. Each call is priced by itself. `prices` is by default what `genai-prices` lists
     (`playhead[prices]`); without it nothing has a price. What other branches spent and never merged is not in it.
     """
     return wait(async_usage_of, given(tape), prices=prices)
