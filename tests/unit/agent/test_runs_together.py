@@ -160,22 +160,6 @@ def test_first_runs_at_the_same_time_share_one_store(backend):
     assert anyio.run(go, backend=backend) == [[f"question {n}", f"answer {n}"] for n in range(5)]
 
 
-def test_a_tape_that_is_looked_at_while_the_first_run_opens_is_in_its_store():
-    async def go():
-        agent, seen = Agent(), []
-
-        async def look():
-            seen.append(agent.store)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(turn, agent, "Hi", ScriptedModel(["Hello."]))
-            tasks.start_soon(look)
-        assert seen == [agent.store]
-        assert [m.text for m in await agent.tape("t").read_messages()] == ["Hi", "Hello."]
-
-    run(go)
-
-
 def test_first_runs_of_several_threads_share_one_store():
     agent, ready = Agent(), threading.Barrier(4)
 
