@@ -22,6 +22,7 @@ from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import EMPTY, Head, WholeStore
 from playhead.store.transfer.aside import aside
 from playhead.store.transfer.draft import without_drafts
+from playhead.store.transfer.original import Original
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
 from tests.stores import URL
@@ -349,6 +350,53 @@ def test_a_tar_that_was_made_by_hand_is_taken_in_and_a_compressed_one_told(top: 
             await ph.import_store(tmp_path / "hand.tar.gz", ph.InMemoryTapeStore())
         with pytest.raises(ph.InvalidInput, match=r"write it to 'x\.tar'"):
             await ph.export_store(one, tmp_path / "x.tar.gz")
+
+    anyio.run(run)
+
+
+class Counting:
+    """Hands all on to a store, and counts how many entries, and how many bytes of text, it was asked for at a time."""
+
+    def __init__(self, store: WholeStore) -> None:
+        self._store = store
+        self.pages: list[tuple[int, int]] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def fetch_all(self, query: ph.TapeQuery) -> list[ph.TapeEntry]:
+        entries = await self._store.fetch_all(query)
+        self.pages.append((len(entries), sum(len(entry.payload["data"]["text"]) for entry in entries)))
+        return entries
+
+
+@pytest.mark.parametrize(("count", "length"), [(60, 1 << 20), (3000, 10)])
+def test_what_is_held_at_a_time_is_bounded_by_bytes_and_by_entries(count: int, length: int, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append_many("t", [ph.TapeEntry.event("n", {"text": "x" * length})] * count)
+        for move in (lambda store: ph.export_store(store, tmp_path / "a"), lambda store: ph.copy_store(store, ph.InMemoryTapeStore())):
+            store = Counting(one)
+            await move(store)  # type: ignore[no-untyped-call]
+            assert max(size for _, size in store.pages) <= 8 << 20
+            assert max(entries for entries, _ in store.pages) in ((7, 8) if length > 10 else (256,))
+
+    anyio.run(run)
+
+
+def test_parts_of_payloads_are_loaded_a_page_at_a_time(tmp_path: Path):
+    async def run() -> None:
+        async with ph.SQLiteTapeStore(tmp_path / "t.db", durability="process") as one:
+            await one.append_many("t", [ph.TapeEntry.event("n", {"n": n}) for n in range(512)])
+            await one.append_many("t", [ph.TapeEntry.event("n", {"text": f"{n:>1000000}"}) for n in range(60)])
+            original = await Original.of(one, "t")
+            ((member, strip),) = original.outline.strips()
+            after, sizes = 0, []
+            while after < strip.last:
+                page = await original.page(member, strip, after=after, upto=strip.last)
+                after += len(page)
+                sizes.append(sum(len(entry.payload["data"].get("text", "")) for entry, _ in page))
+            assert max(sizes) <= (8 << 20) + 1_000_000
 
     anyio.run(run)
 
