@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import tarfile
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 
@@ -19,8 +16,7 @@ from playhead.errors import PlayheadError, TapeDiffers
 from playhead.store.adapt import adapt
 from playhead.store.change import Append, Change, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
-from playhead.store.protocol import EMPTY, Head, WholeStore
-from playhead.store.transfer.aside import aside
+from playhead.store.protocol import Head, WholeStore
 from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
@@ -292,96 +288,6 @@ def test_an_export_that_was_broken_off_goes_on_with_what_is_there(tmp_path: Path
     anyio.run(run)
 
 
-@pytest.mark.parametrize("what", ["tape", "blob", "manifest", "missing", "tar"])
-def test_an_export_that_was_altered_is_refused_before_anything_is_written(what: str, tmp_path: Path):
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        await furnish(one)
-        place = tmp_path / ("export.tar" if what == "tar" else "export")
-        await ph.export_store(one, place)
-        if what == "tar":
-            place.write_bytes(place.read_bytes()[:3000])
-        elif what == "missing":
-            next((place / "tapes").iterdir()).unlink()
-        elif what == "manifest":
-            (place / "manifest.json").write_text('{"playhead": "store", "version": 1, "tapes": [{"name": "../../x"}], "blobs": []}')
-        else:
-            path = next(path for path in (place / f"{what}s").rglob("*") if path.is_file())
-            path.write_bytes(path.read_bytes().replace(b"\0" if what == "blob" else b"n", b"m", 1))
-        with pytest.raises(ph.UnreadableFile):
-            await ph.import_store(place, other)
-        assert await other.list_tapes() == [] or what == "blob"
-        assert "support/42" not in await other.list_tapes()
-
-    anyio.run(run)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without named pipes")
-@pytest.mark.parametrize("what", ["manifest.json", "tapes", "blobs"])
-def test_a_pipe_in_an_export_is_refused_and_not_waited_for(what: str, tmp_path: Path):
-    async def run() -> None:
-        one = ph.InMemoryTapeStore()
-        await furnish(one)
-        await ph.export_store(one, tmp_path / "export")
-        path = next(path for path in (tmp_path / "export").rglob("*") if path.is_file() and path.relative_to(tmp_path / "export").parts[0] == what)
-        path.unlink()
-        os.mkfifo(path)
-        with pytest.raises(ph.UnreadableFile, match="no regular file"):
-            await ph.import_store(tmp_path / "export", ph.InMemoryTapeStore())
-
-    anyio.run(run)
-
-
-@pytest.mark.parametrize("top", ["", "./", "folder/", "./folder/"])
-def test_a_tar_that_was_made_by_hand_is_taken_in_and_a_compressed_one_told(top: str, tmp_path: Path):
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        await furnish(one)
-        wanted = await exported(one, tmp_path / "export")
-        for name, mode in (("hand.tar", "w"), ("hand.tar.gz", "w:gz")):
-            with tarfile.open(tmp_path / name, mode) as tar:
-                tar.add(tmp_path / "export", arcname=top or ".", recursive=False)
-                for path in sorted((tmp_path / "export").iterdir(), reverse=True):
-                    tar.add(path, arcname=f"{top}{path.name}")
-        await ph.import_store(tmp_path / "hand.tar", other)
-        assert await exported(other, tmp_path / "again") == wanted
-        with pytest.raises(ph.UnreadableFile, match="compressed"):
-            await ph.import_store(tmp_path / "hand.tar.gz", ph.InMemoryTapeStore())
-        with pytest.raises(ph.InvalidInput, match=r"write it to 'x\.tar'"):
-            await ph.export_store(one, tmp_path / "x.tar.gz")
-
-    anyio.run(run)
-
-
-LEAVING = """
-import os, sys, anyio, playhead as ph
-
-async def run():
-    store = ph.InMemoryTapeStore()
-    await store.append("t", ph.TapeEntry.event("n"))
-    await ph.export_store(store, sys.argv[1], progress=lambda told: os.kill(os.getpid(), 9))
-
-anyio.run(run)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a system without signals")
-def test_what_a_killed_export_leaves_beside_a_tar_goes_with_the_next_and_what_others_make_stays(tmp_path: Path):
-    async def run() -> None:
-        one = ph.InMemoryTapeStore()
-        await one.append("t", ph.TapeEntry.event("n"))
-        (tmp_path / ".playhead-mine").mkdir()
-        async with aside(tmp_path) as others:
-            await ph.export_store(one, tmp_path / "x.tar")
-            assert others.is_dir()
-            assert len(list(tmp_path.glob(".playhead-*"))) == 2
-
-    child = subprocess.run([sys.executable, "-c", LEAVING, str(tmp_path / "x.tar")], check=False)
-    assert child.returncode == -9 and len(list(tmp_path.glob(".playhead-*"))) == 1
-    anyio.run(run)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".playhead-mine", "x.tar"]
-
-
 def test_entries_of_another_program_get_the_same_uids_each_time_and_gaps_are_refused(tmp_path: Path):
     (tmp_path / "tapes").mkdir()
     (tmp_path / "tapes" / "old.jsonl").write_text('{"id": 1, "kind": "message", "payload": {"role": "user", "content": "Hello"}, "timestamp": 1700000000}\n')
@@ -396,34 +302,6 @@ def test_entries_of_another_program_get_the_same_uids_each_time_and_gaps_are_ref
             with pytest.raises(ph.InvalidInput, match="gaps"):
                 await ph.copy_store(one, other)
             assert await other.list_tapes() == ["old"]
-
-    anyio.run(run)
-
-
-def test_what_refers_to_bytes_that_nobody_keeps_moves_all_the_same(tmp_path: Path):
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        lost = "sha256:" + "0" * 64
-        await one.append("t", ph.TapeEntry.event("n", {"ref": lost}))
-        assert (await ph.copy_store(one, other)).missing == (lost,)
-        assert (await ph.export_store(one, tmp_path / "a")).missing == (lost,)
-        assert (await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore())).missing == (lost,)
-
-    anyio.run(run)
-
-
-@pytest.mark.parametrize("kind", STORES)
-def test_a_blob_that_is_only_mentioned_moves_too_and_one_that_is_not_kept_is_missing_only_where_it_is_referred_to(kind: str, tmp_path: Path):
-    async def run() -> None:
-        async with opened(kind, tmp_path / "one") as one, opened(kind, tmp_path / "other") as other:
-            said, meta = await one.put_blob(b"in a text"), await one.put_blob(b"in the meta")  # type: ignore[attr-defined]
-            never = "sha256:" + "1" * 64
-            await one.append("t", ph.TapeEntry.event("n", {"text": f"see {said.digest} and {never}"}, picture=meta.digest))
-            unused = await ph.unused_blobs(one, grace=timedelta(0))  # type: ignore[arg-type]
-            assert unused.unused == ()
-            for report in (await ph.export_store(one, tmp_path / "a"), await ph.import_store(tmp_path / "a", ph.InMemoryTapeStore()), await ph.copy_store(one, other)):
-                assert (report.blobs, report.missing) == (2, ())
-            assert [await other.get_blob(blob.digest) for blob in (said, meta)] == [b"in a text", b"in the meta"]  # type: ignore[attr-defined]
 
     anyio.run(run)
 
@@ -443,19 +321,6 @@ def test_a_tape_that_is_reset_while_it_is_copied_is_no_half_copy(tmp_path: Path)
             await ph.copy_store(one, other, progress=reset_in_the_middle)
         assert "t" not in await other.list_tapes()
         assert told[-1].total == 4000
-
-    anyio.run(run)
-
-
-def test_a_consumer_that_reads_on_in_the_copy_is_not_set_back(tmp_path: Path):
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        await one.append_many("t", [ph.TapeEntry.event("n", {"n": n}) for n in range(9)])
-        await one.move_cursor("t", "mail", Head(0, 4))
-        await ph.copy_store(one, other)
-        await other.move_cursor("t", "mail", Head(0, 7))
-        assert (await ph.copy_store(one, other)).known == ("t",)
-        assert [await other.cursor("t", "mail"), await other.cursor("t", "web")] == [Head(0, 7), EMPTY]
 
     anyio.run(run)
 

@@ -19,6 +19,7 @@ from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.entry.frozen import freeze
 from playhead.entry.message import Media, ProviderItem, Text, ToolResult
 from playhead.errors import Conflict, InvalidInput, NotFound, PlayheadError, StoreDamaged
+from playhead.store.age import ago
 from playhead.store.change import Append, Reset
 from playhead.tape.sidecar import TapeSidecar
 from playhead.tape.tape import Tape
@@ -185,7 +186,7 @@ def _outdated(entries: list[TapeEntry], *, older_than: timedelta | None, most_by
             sizes[handle] = sizes.get(handle, 0) + sum(len(text.encode("utf-8", "surrogatepass")) for text in entry.payload.get("results", ()))
             dates[handle] = max(dates.get(handle, ""), entry.date)
             whole |= {handle} if entry.payload.get("name") == chunks.MANIFEST else set()
-    before = None if older_than is None else format_date(clock.now() - older_than)
+    before = None if older_than is None else format_date(ago(older_than, what="An age"))
     left = sum(sizes[handle] for handle in whole)
     gone: dict[str, int] = {}
     for handle in sorted(sizes, key=lambda handle: dates[handle]):

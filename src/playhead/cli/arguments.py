@@ -86,4 +86,7 @@ def span(text: str) -> timedelta:
     found = _SPAN.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"a length of time is a number with s, m, h, d or w behind it, such as 7d, not '{text}'")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except (OverflowError, ValueError) as exc:
+        raise argparse.ArgumentTypeError(f"'{text}' is longer than any time that can be told; give a shorter one") from exc

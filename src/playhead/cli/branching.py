@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from rich.text import Text
 
-from playhead import clock
 from playhead.cli.collecting import collect_blobs
 from playhead.cli.hints import command
 from playhead.cli.layout import VERY_WIDE, Column, cut, table
@@ -19,6 +18,7 @@ from playhead.cli.store_choice import chosen_store, existing_tape, is_absent, sh
 from playhead.cli.transcript import age
 from playhead.cli.writing import STDIN, stdin_text
 from playhead.errors import BranchNotFound, InvalidInput, TapeNotFound
+from playhead.store.age import ago
 from playhead.store.change import BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.owner import is_gone
@@ -153,7 +153,7 @@ async def gc(args: Namespace, out: Output) -> int:
     """Remove what is left of branches that were merged or discarded, or the blobs that nothing names."""
     if args.blobs:
         return await collect_blobs(args, out)
-    before = clock.now() - (CLOSED_FOR if args.older_than is None else args.older_than)
+    before = ago(CLOSED_FOR if args.older_than is None else args.older_than, what="--older-than")
     async with _families(args, is_branch_meant=True) as (store, names):
         removed = [gone for name in names for gone in await store.collect(name, before=before)]
     if out.as_json:

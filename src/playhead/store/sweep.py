@@ -11,8 +11,8 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from playhead import clock
 from playhead.errors import FileMissing, InvalidInput
+from playhead.store.age import ago
 from playhead.store.blobs import Blob, BlobCollector, BlobStore, hex_of, names_in
 
 GRACE = timedelta(days=1)
@@ -73,11 +73,9 @@ async def gc_blobs(store: BlobStore, *, grace: timedelta = GRACE, keep: Iterable
 
 async def _looked(collector: BlobCollector, *, grace: timedelta, keep: Iterable[str], archives: Iterable[str | PathLike[str]], progress: SweepListener | None) -> tuple[datetime, BlobReport]:
     """Return since when blobs have to be idle to be removed, and what there is."""
-    if grace < timedelta(0):
-        raise InvalidInput(f"The grace of blobs is a length of time from 0 on, not {grace!r}.")
+    since = ago(grace, what="The grace of blobs")
     kept = {digest for digest in keep if hex_of(digest)}
     kept |= await to_thread.run_sync(_named_in, [Path(path) for path in archives])
-    since = clock.now() - grace
     total = len(await collector.blobs())
     idle = {blob.digest: blob for blob in await collector.idle_blobs(since=since)}
     unused = {digest: blob for digest, blob in idle.items() if digest not in kept}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
+from playhead.store.age import ago
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.query import TapeQuery
@@ -25,7 +25,7 @@ async def archive(store: WholeStore, tape: str, *, below: str | int | TapeEntry 
     keeper = archiving(store)
     if (below is None) == (older_than is None):
         raise InvalidInput("Say up to where to archive, with below=ANCHOR or ENTRY, or with older_than=timedelta(days=30).")
-    since = None if older_than is None else clock.now() - _checked(older_than)
+    since = None if older_than is None else ago(older_than, what="An age")
     head = await store.head(tape)
     upto = await _before(store, tape, since) if since is not None else await _below(store, tape, below, end=head.id)
     report = await keeper.archive(tape, upto=upto)
@@ -66,9 +66,3 @@ async def _written_by(store: WholeStore, sidecar: str, head: Head) -> int:
         if count < len(marks):
             break
     return last
-
-
-def _checked(older_than: timedelta) -> timedelta:
-    if not isinstance(older_than, timedelta) or older_than < timedelta(0):
-        raise InvalidInput(f"An age is a timedelta from 0 on, such as timedelta(days=30), not {older_than!r}.")
-    return older_than

@@ -12,6 +12,7 @@ from playhead.entry.entry import ANCHOR, TapeEntry, stamped
 from playhead.entry.message import Message
 from playhead.errors import BranchNotFound, Conflict, InvalidInput, PlayheadError, ReadOnly
 from playhead.store.adapt import adapt
+from playhead.store.age import ago
 from playhead.store.change import BranchRecord, Fork
 from playhead.store.family import branch_name, kin_of, sidecar_name
 from playhead.store.protocol import IDEMPOTENCY_KEY, AsyncTapeStore, Head, TapeStore, WholeStore
@@ -243,7 +244,7 @@ class Tape(Handle):
 
     async def gc(self, *, older_than: timedelta = timedelta(0)) -> list[str]:
         """Remove what is left of branches that were merged or discarded so long ago and that none was forked from; return their names."""
-        return await self.store.collect(kin_of(self.name).root, before=clock.now() - older_than)
+        return await self.store.collect(kin_of(self.name).root, before=ago(older_than, what="An age"))
 
     async def rename(self, name: str) -> Tape:
         """Give the tape another name, its branches and sidecars with it, or a branch another label; return the handle under that name.

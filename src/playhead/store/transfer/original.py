@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from uuid import UUID
 
+from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, digest
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import BranchNotFound, Conflict, InvalidInput
@@ -19,7 +20,13 @@ from playhead.store.transfer.outline import Member, Outline, Strip, in_order
 from playhead.store.transfer.strips import Need, needs_of
 
 PAGE = 256
-"""How many entries are read at a time."""
+"""How many entries are read at a time at most."""
+
+PAGE_BYTES = 8 << 20
+"""From how many bytes of payload and meta on a page is not made longer."""
+
+_FIRST = 8
+"""How many entries are read at first, when nobody knows yet how long they are."""
 
 MARKS = 4096
 """How many marks are read at a time."""
@@ -55,6 +62,7 @@ class Original:
         self.root = root
         self.outline = outline
         self._through = through
+        self._count = _FIRST
 
     @classmethod
     async def of(cls, store: WholeStore, root: str) -> Original:
@@ -81,9 +89,9 @@ class Original:
     async def page(self, member: Member, strip: Strip, *, after: int, upto: int) -> Page:
         """Return the first entries of a strip behind an id, none behind `upto`."""
         name, stop = self._name(member.label, member.sidecar, strip.generation), min(upto, strip.last)
-        query = TapeQuery(tape=name).after(max(after, strip.first - 1)).up_to(stop).limit(PAGE)
+        query = TapeQuery(tape=name).after(max(after, strip.first - 1)).up_to(stop).limit(self._count)
         try:
-            entries = list(await self.store.fetch_all(query))
+            entries = self._fitting(await self.store.fetch_all(query))
             marks: list[Head | None] = []
             if member.sidecar is not None and entries:
                 marks += await self.store.marks(name, after=query.cursor, limit=len(entries))
@@ -93,6 +101,19 @@ class Original:
         if [entry.id for entry in entries] != list(range(query.cursor + 1, query.cursor + 1 + len(entries))) or (not entries and query.cursor < stop):
             raise InvalidInput(f"The entries of '{name}' are numbered with gaps, as another program wrote them; copy it with copy_tape(), which counts them anew, then export that.")
         return [(_named(entry), mark) for entry, mark in zip(entries, marks if member.sidecar is not None else [None] * len(entries), strict=True)]
+
+    def _fitting(self, entries: Sequence[TapeEntry]) -> list[TapeEntry]:
+        """Return the first of some entries, as many as fit a page, and ask for as many the next time; a payload that is kept in parts is loaded only where it is taken."""
+        fitting, size = [], 0
+        for entry in entries:
+            fitting.append(entry)
+            size += sum(len(codec.encode(part)) for part in (entry.payload, entry.meta))
+            if size >= PAGE_BYTES:
+                break
+        if fitting:
+            grown = self._count * 2 if len(fitting) == self._count else self._count
+            self._count = max(1, min(PAGE, grown, PAGE_BYTES * len(fitting) // max(size, 1)))
+        return fitting
 
     def _name(self, label: str | None, sidecar: str | None, generation: int) -> str:
         """Return the tape that shows a strip now."""
