@@ -80,7 +80,9 @@ def killed_after(lines: int, url: str, *, pause: float) -> tuple[list[str], bool
     told = [process.stdout.readline() for _ in range(lines)]
     time.sleep(pause)
     process.kill()
-    rest, err = process.communicate()
+    with process:  # not communicate(), which does not see what was read ahead of the lines
+        assert process.stderr is not None
+        rest, err = process.stdout.read(), process.stderr.read()
     words = [line.decode().strip() for line in told] + rest.decode().split()
     assert b"Traceback" not in err, err.decode()
     return [word for word in words if word not in ("", "ready", "end")], "end" in words

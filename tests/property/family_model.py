@@ -132,4 +132,5 @@ class Model:
         self.rows = {new(old): rows for old, rows in self.rows.items()}
         self.branches = {new(old): (new(parent), *rest) for old, (parent, *rest) in self.branches.items()}
         self.sides = {new(old): (new(parent), base) for old, (parent, base) in self.sides.items()}
-        self.epochs = {new(old): epoch for old, epoch in self.epochs.items()}
+        # Whatever is made under the old name later, its epoch goes on: a holder may not have heard of the new one.
+        self.epochs |= {new(old): max(epoch, self.epochs.get(new(old), 0)) for old, epoch in self.epochs.items()}

@@ -92,7 +92,7 @@ async def volumes(store: Kept) -> list[tuple[str, int, int]]:
     if isinstance(store, ph.PostgresTapeStore):
         rows: list[tuple[str, int, int]] = await store._lanes.ask(lambda reading: reading.session.rows("SELECT tape_no::text, first, last FROM search_volumes ORDER BY tape_no, first", {}))
         return rows
-    found = [path for path in (store.path / ".playhead").rglob("*.words/*") if path.is_file()]
+    found = [path for path in (store.path / ".playhead").rglob("*.words/*") if path.name.replace("-", "").isdigit()]
     return sorted((path.parent.name.removesuffix(".words"), *map(int, path.name.split("-"))) for path in found)
 
 
