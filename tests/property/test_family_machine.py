@@ -293,4 +293,4 @@ async def origin(store, sidecar):
 
 
 TestFamilyMachine = FamilyMachine.TestCase
-TestFamilyMachine.settings = settings(max_examples=300 if SOAK else 25, stateful_step_count=60 if SOAK else 30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+TestFamilyMachine.settings = settings(max_examples=300 if SOAK else 20, stateful_step_count=60 if SOAK else 30, deadline=None, suppress_health_check=[HealthCheck.too_slow])

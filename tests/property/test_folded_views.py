@@ -76,7 +76,7 @@ def unread_ids(units):
     return {id for gap in units.gaps for id in range(gap.first, gap.last + 1)}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data(), histories, unselected | selected)
 def test_reading_beside_folds_is_reading_the_whole_less_what_is_folded(data, history, context):
     async def go():
@@ -94,7 +94,7 @@ def test_reading_beside_folds_is_reading_the_whole_less_what_is_folded(data, his
     anyio.run(go)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data(), histories, unselected, st.integers(0, 300), st.integers(0, 200))
 def test_a_room_is_filled_from_the_end_with_what_is_not_folded_and_from_the_front_up_to_the_first_fold(data, history, context, tail, head):
     async def go():
@@ -180,7 +180,7 @@ spoilt = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data(), histories, unselected, st.sampled_from(sorted(spoilt)))
 def test_a_plan_over_units_and_gaps_is_proved_and_a_corrupted_one_is_not(data, history, context, how):
     async def go():

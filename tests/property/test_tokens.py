@@ -23,13 +23,13 @@ BODY_WORDS = 12
 """What a dump may say once for the whole body: that the conversation starts earlier."""
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(text=texts)
 def test_the_pieces_of_a_text_are_the_text(text: str) -> None:
     assert "".join(piece for block in split(text) for piece in block) == text
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(text=texts)
 def test_a_count_is_positive_and_no_more_than_the_bytes(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
@@ -37,14 +37,14 @@ def test_a_count_is_positive_and_no_more_than_the_bytes(text: str) -> None:
     assert ClassAwareCounter().count(text) == default_counter().count(text)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(first=texts, second=texts)
 def test_lines_cost_together_what_they_cost_alone(first: str, second: str) -> None:
     alone = default_counter().count(first) + default_counter().count(second)
     assert abs(default_counter().count(f"{first}\n{second}") - alone) <= 4
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(text=texts, times=st.integers(2, 400))
 def test_repeating_a_line_multiplies_its_count(text: str, times: int) -> None:
     line = f"{text}.\n"
