@@ -78,3 +78,8 @@ def _agreed(entry: TapeEntry, other: TapeEntry, *, key: str, source: TapeEntry |
 def same_fact(one: TapeEntry, other: TapeEntry) -> bool:
     """Return whether two entries say the same: kind and payload, whatever the order of its keys, the meta and the date."""
     return one.kind == other.kind and codec.encode_sorted(one.payload) == codec.encode_sorted(other.payload)
+
+
+def nothing_stands(key: str) -> None:
+    """Say of any key that no entry has it, as on a tape that starts anew."""
+    del key

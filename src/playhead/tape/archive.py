@@ -16,6 +16,7 @@ from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.entry.lines import dump_line
 from playhead.errors import StoreUnavailable
+from playhead.store.drafts import flush_directory
 
 _UNSAFE = re.compile(r"[^\w.-]|^\.", re.ASCII)
 LONGEST_NAME = 120
@@ -67,20 +68,10 @@ def _name(draft: Path, directory: Path, tape: str, at: datetime) -> Path:
         except FileExistsError:
             copy += 1
             continue
-        _sync_directory(directory)
+        flush_directory(directory)
         return final
 
 
 def _flush(file: BufferedWriter) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync_directory(directory: Path) -> None:
-    if os.name == "nt":
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

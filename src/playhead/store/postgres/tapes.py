@@ -20,7 +20,7 @@ from playhead.store.postgres.branching import close, fork
 from playhead.store.postgres.family import LONG_AGO, Family, Tail, room_for
 from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
 from playhead.store.protocol import EMPTY
-from playhead.store.replay import Replay, key_of, replay
+from playhead.store.replay import Replay, key_of, nothing_stands, replay
 from playhead.store.row import LAST_SEQ, SEQ_BITS, RawRow, entry_of, written
 from playhead.store.work import Rewriting, Work, Writing
 
@@ -81,7 +81,7 @@ class Tapes:
     def _reset(self, step: Rewriting) -> Written:
         tail = self._writable(step)
         expect(step.expected_head, EMPTY if tail is None else tail.head)
-        plan = replay(step.entries, standing=_nothing_stands)
+        plan = replay(step.entries, standing=nothing_stands)
         if (tail is None or _was_never_written(tail)) and not plan.fresh:
             return ()
         fresh = self._family.begin(step.tape, generation=1) if tail is None else self._family.begin_again(tail)
@@ -157,7 +157,3 @@ def shown_date(ts: int, *, horizon: Horizon) -> int:
 def _was_never_written(tail: Tail) -> bool:
     """Return whether a tape is only there because its family is."""
     return kin_of(tail.name).is_root and tuple(tail.head) == (0, 0)
-
-
-def _nothing_stands(key: str) -> None:
-    del key

@@ -14,7 +14,7 @@ from playhead.store.change import Close, Fork
 from playhead.store.horizon import Horizon
 from playhead.store.lease import check_fence
 from playhead.store.parting import is_parted
-from playhead.store.replay import Replay, replay
+from playhead.store.replay import Replay, nothing_stands, replay
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.archived import filled
@@ -122,7 +122,7 @@ class Tapes:
     def _reset(self, step: Rewriting) -> Written:
         tail = self._writable(step)
         expect(step.expected_head, tail)
-        plan = replay(step.entries, standing=_nothing_stands)
+        plan = replay(step.entries, standing=nothing_stands)
         if (tail is None or _was_never_written(tail)) and not plan.fresh:
             return ()
         fresh = self.tails.begin(step.tape, generation=1) if tail is None else self.tails.begin_again(step.tape, tail)
@@ -203,7 +203,3 @@ class Tapes:
 def _was_never_written(tail: Tail) -> bool:
     """Return whether a tape is only there because its family is."""
     return tail.tape_no == tail.root_no and tail.seq == 0
-
-
-def _nothing_stands(key: str) -> None:
-    del key

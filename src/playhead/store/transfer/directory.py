@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from playhead.errors import BlobNotFound, InvalidInput, NameTaken, UnreadableFile
 from playhead.store.blobs import PREFIX, digest_of
+from playhead.store.drafts import flush_directory
 from playhead.store.transfer.aside import aside, refused
 from playhead.store.transfer.lines import Written, outline_at
 from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, check_regular, manifest_at
@@ -102,7 +103,7 @@ class Directory:
                 out.write(manifest.dump())
                 _flush(out)
             _take_name(part, self.path / FILE)
-            _flush_directory(self.path.parent)
+            flush_directory(self.path.parent)
         except OSError as exc:
             raise refused(self.path, exc) from exc
 
@@ -216,17 +217,7 @@ def _flush(file: BufferedWriter) -> None:
 
 def _take_name(part: Path, path: Path) -> None:
     part.replace(path)
-    _flush_directory(path.parent)
-
-
-def _flush_directory(path: Path) -> None:
-    if os.name == "nt":
-        return
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    flush_directory(path.parent)
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:

@@ -18,6 +18,7 @@ from playhead.store.file.record.lines import Body
 from playhead.store.file.record.sheet import Sheet
 from playhead.store.file.record.tail import Tail
 from playhead.store.protocol import Head
+from playhead.store.replay import nothing_stands
 
 _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 
@@ -46,7 +47,7 @@ class Revision:
         if not (work.bodies or sheet.is_begun):
             return ()
         generation = sheet.draft.head.generation + 1
-        fresh = Draft(Tail(generation=generation), header=None, codec=self.household.place.codec, standing=_nothing_stands)
+        fresh = Draft(Tail(generation=generation), header=None, codec=self.household.place.codec, standing=nothing_stands)
         stored = fresh.add(change.entries, self._marked(work, change.marks), expected_head=None)
         sheet.turn_over(fresh)
         self._before[work.kin] = Head(generation, 0)
@@ -87,7 +88,7 @@ class Revision:
     def _beside(self, kin: Kin, main: Sheet) -> Sheet:
         """Return the sheet of a sidecar of a branch that is new itself."""
         header = main.header.beside(str(kin.sidecar))
-        return self.blank(header, standing=main.beside.get(str(kin.sidecar), _nothing_stands))
+        return self.blank(header, standing=main.beside.get(str(kin.sidecar), nothing_stands))
 
     def blank(self, header: Header, *, standing: Standing) -> Sheet:
         """Return the sheet of a branch, or of a sidecar of one, that is new."""
@@ -109,7 +110,3 @@ class Revision:
             return [body._replace(mark=head) for body in work.bodies]
         before = self._before.get(main, head)
         return [body._replace(mark=(head.generation, before.id + mark)) for body, mark in zip(work.bodies, marks, strict=True)]
-
-
-def _nothing_stands(key: str) -> None:
-    del key
