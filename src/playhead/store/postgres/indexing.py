@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 import psycopg
@@ -177,8 +176,7 @@ class _Shelf:
             self._looked()
         called = f"no. {self._part.tape_no}"
         session, server = self._link.session(), self._link.server
-        load = partial(get, session, tenant=server.tenant, path=server.label)
-        reading = Reading(session, Book(), server.tenant, lambda digest: load(digest=digest))
+        reading = Reading(session, Book(), server.tenant, lambda digest: get(session, digest=digest, tenant=server.tenant, path=server.label))
         found = rows(reading, self._part, Segment(self._part.tape_no, first, min(last, self._end)), TapeQuery(tape=called))
         try:
             return [Said(entry_of(row, tape=called, load=reading.load), len(row[5])) for row in found]
