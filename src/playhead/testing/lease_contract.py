@@ -118,6 +118,31 @@ class LeaseContract(StoreStage):
 
         self.play(tmp_path, scenario)
 
+    def test_no_epoch_comes_twice_under_the_label_of_a_branch(self, tmp_path: Path) -> None:
+        """A branch that is renamed goes on with its epoch, and so does one that is made under the old label, or takes a label that another had."""
+
+        async def scenario(store: WholeStore) -> None:
+            await written(store, "t", "a")
+            branch, other = await forked(store, "t", "try"), await forked(store, "t", "other")
+            held = await store.lease(branch, owner="one", seconds=600)
+            kept = branch.replace("try", "kept")
+            await store.rename(branch, kept)
+            with raising(LeaseHeld):
+                await store.lease(kept, owner="other", seconds=600)
+            equal(await forked(store, "t", "try"), branch)
+            equal((await store.lease(branch, owner="other", seconds=600)).epoch, held.epoch + 1)
+            with raising(LeaseLost):
+                await store.append_many(branch, [note("x")], fence=held.epoch)
+            away = branch.replace("try", "away")
+            await store.rename(branch, away)
+            await store.lease(other, owner="one", seconds=600)
+            await store.rename(other, branch)
+            with raising(LeaseLost):
+                await store.append_many(branch, [note("x")], fence=held.epoch)
+            await store.append_many(branch, [note("b")], fence=held.epoch + 1)
+
+        self.play(tmp_path, scenario)
+
     def test_of_those_who_ask_for_a_lease_at_the_same_time_one_gets_it(self, tmp_path: Path) -> None:
         """And for each that was given back the epochs stay apart."""
 

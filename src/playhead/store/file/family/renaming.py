@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
+from typing import Any
 
 from playhead.errors import NameTaken, TapeNotFound
 from playhead.store.family import SIDECAR, Kin
@@ -45,11 +46,12 @@ def rename_branch(household: Household, *, old: Kin, new: Kin) -> None:
     discard_drafts(place, family.stem)
     steps = [step for name, directory in _members(family) for step in _relabelled(family, name, directory, before, after)]
     household.let_go()
-    for ledger in (household.leases.ledger, household.cursors.ledger):
-        known = ledger.read()
-        renamed = {_renamed(name, old, new): what for name, what in known.items()}
-        if renamed != known:
-            steps.append(("write", ledger.below(), ledger.text(renamed)))
+    leases, cursors = household.leases.ledger, household.cursors.ledger
+    standing, read = leases.read(), cursors.read()
+    moved = {name: what for name, what in standing.items() if _renamed(name, old, new) != name}
+    kept = {**standing, **_freed(moved), **_raised({_renamed(name, old, new): what for name, what in moved.items()}, standing)}
+    renamed = {_renamed(name, old, new): what for name, what in read.items()}
+    steps += [("write", ledger.below(), ledger.text(after)) for ledger, before, after in ((leases, standing, kept), (cursors, read, renamed)) if after != before]
     change(place, family.stem, steps)
 
 
@@ -87,13 +89,22 @@ def _ledgers(before: Family, after: Family) -> Iterator[Step]:
     leases, taken = (Ledger(place, family.stem, LEASES) for family in (before, after))
     known, standing = leases.read(), taken.read()
     if known:
-        raised = {name: [owner, max(epoch, standing.get(name, (0, 0))[1]), until] for name, (owner, epoch, until) in known.items()}
-        yield "write", taken.below(), taken.text({**standing, **raised})
-        yield "write", leases.below(), leases.text({name: ["", epoch, 0] for name, (_, epoch, _) in known.items()})
+        yield "write", taken.below(), taken.text({**standing, **_raised(known, standing)})
+        yield "write", leases.below(), leases.text(_freed(known))
     cursors, others = (Ledger(place, family.stem, CURSORS) for family in (before, after))
     if known := cursors.read():
         yield "write", others.below(), others.text(known)
         yield "remove", cursors.below()
+
+
+def _raised(leases: Mapping[str, Any], standing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return leases that come to names under which others stand: none gets an epoch that a name had before."""
+    return {name: [owner, max(epoch, standing.get(name, (0, 0))[1]), until] for name, (owner, epoch, until) in leases.items()}
+
+
+def _freed(leases: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stays of leases under the names they left: the epochs, for a holder who has not heard of the new ones."""
+    return {name: ["", epoch, 0] for name, (_, epoch, _) in leases.items()}
 
 
 def _members(family: Family) -> Iterator[tuple[str, str]]:
