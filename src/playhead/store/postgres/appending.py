@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 
+from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.spare import Spare
 from playhead.store.hop import Job, deliver
 from playhead.store.horizon import Horizon
@@ -86,19 +87,27 @@ class Appender:
         try:
             session = self._link.session()
             sendings = sorted((sending for job in jobs if (sending := self._sending(session, job)) is not None), key=lambda s: (s.address.root_id, s.address.tape_no))
-            if len(sendings) == 1 and not sendings[0].step.named:
-                self._made(sendings[0], session.rows(sendings[0].statement, sendings[0].values))
+            if len(sendings) == 1 and len(sendings[0].step.rows) == 1 and not sendings[0].step.named:
+                self._alone(session, sendings[0])
             elif sendings:
                 self._together(session, sendings)
         except Exception as exc:  # noqa: BLE001 - whatever it is, the next lane says it or gets over it
             self._failed(sendings, jobs, exc)
+
+    def _alone(self, session: Session, sending: _Sending) -> None:
+        """Append one entry; while the server does it, the entry that is likely to come of it is made."""
+        statement = session.direct(sending.statement)
+        statement.send(sending.values)
+        likely = _stored(sending.step, last=sending.seen + 1)
+        last = statement.number()
+        self._made(sending, last, likely if last == sending.seen + 1 else None)
 
     def _together(self, session: Session, sendings: Sequence[_Sending]) -> None:
         with session.pipeline():
             keep(session, [sending.step for sending in sendings], tenant=self._link.server.tenant)
             sent = [session.send(sending.statement, sending.values) for sending in sendings]
         for sending, cursor in zip(sendings, sent, strict=True):
-            self._made(sending, cursor.fetchall())
+            self._made(sending, max((seq for (seq,) in cursor.fetchall()), default=None))
 
     def _failed(self, sendings: Sequence[_Sending], jobs: Sequence[Job], error: Exception) -> None:
         """Leave appends in doubt, tried one by one first where none of them can have been made."""
@@ -159,15 +168,13 @@ class Appender:
         values |= {"number": len(step.rows), "peak": peaks[-1], "peaks": peaks, "wanted": keys, **columns(step.rows)}
         return "many" if address.main_key == NONE else "beside", values
 
-    def _made(self, sending: _Sending, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Take note of what came of a statement: the ids of the entries, or nothing."""
+    def _made(self, sending: _Sending, last: int | None, stored: tuple[TapeEntry, ...] | None = None) -> None:
+        """Take note of what came of a statement: the id of the last entry, or nothing."""
         step = sending.step
-        if not rows:
+        if last is None:
             self._book.forget(step.tape)
             return
-        last = max(seq for (seq,) in rows)
-        first = last - len(step.rows) + 1
-        sending.job.result = (tuple(written(entry, row, id) for id, (entry, row) in enumerate(zip(step.entries, step.rows, strict=True), first)),)
+        sending.job.result = (_stored(step, last=last) if stored is None else stored,)
         self._book.seen[step.tape] = last
         self._notifier.note((step.tape,))
 
@@ -175,6 +182,11 @@ class Appender:
         """Make the rows of a job; False where it is refused."""
         job.error = prepared(job.work, limit=self._link.server.inline_limit)
         return job.error is None
+
+
+def _stored(step: Writing, *, last: int) -> tuple[TapeEntry, ...]:
+    """Return the entries of a step as they stand, given the id of the last one."""
+    return tuple(written(entry, row, id) for id, (entry, row) in enumerate(zip(step.entries, step.rows, strict=True), last - len(step.rows) + 1))
 
 
 def _is_sayable(expected: Head | None) -> bool:

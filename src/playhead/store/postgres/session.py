@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import select
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -14,6 +13,7 @@ import psycopg
 
 from playhead.errors import StoreUnavailable
 from playhead.store.postgres.arrays import register
+from playhead.store.postgres.direct import DirectStatement, wait_for
 from playhead.store.postgres.failures import Silence, rights
 from playhead.store.postgres.schema import bring_up_to_date, tables_of
 from playhead.store.postgres.server import Server
@@ -47,6 +47,7 @@ class Session:
             self._connection.close()
             raise
         self._cursor = self._connection.cursor(binary=True)
+        self._direct: dict[str, DirectStatement] = {}
 
     @property
     def is_usable(self) -> bool:
@@ -58,11 +59,11 @@ class Session:
         if not self.is_usable:
             return True
         fd = self._connection.fileno()
-        if not _has_input(fd):
+        if not wait_for(fd, 0.0):
             return False
         with suppress(psycopg.Error):
             self._connection.pgconn.consume_input()
-            return not self.is_usable or _has_input(fd)
+            return not self.is_usable or wait_for(fd, 0.0)
         return True
 
     def rows(self, statement: str, values: Values) -> list[Row]:
@@ -72,6 +73,13 @@ class Session:
     def row(self, statement: str, values: Values) -> Row | None:
         """Run a statement and return its first row."""
         return self._cursor.execute(statement, values).fetchone()
+
+    def direct(self, statement: str) -> DirectStatement:
+        """Return a statement to send outside of a transaction and of a pipeline, one that returns a whole number."""
+        found = self._direct.get(statement)
+        if found is None:
+            found = self._direct[statement] = DirectStatement(self._connection, statement, name=f"playhead_{len(self._direct)}", patience=self._connection.patience)
+        return found
 
     def send(self, statement: str, values: Values | None = None) -> psycopg.Cursor[Row]:
         """Send a statement, inside `pipeline` without a wait for what comes of it."""
@@ -181,15 +189,6 @@ class Link:
         if session is not None:
             with suppress(psycopg.Error, OSError):
                 session.close()
-
-
-def _has_input(fd: int) -> bool:
-    """Return whether something came over a socket, be it its end."""
-    if not hasattr(select, "poll"):
-        return bool(select.select([fd], [], [], 0)[0])
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 class _Connection(psycopg.Connection[Row]):
