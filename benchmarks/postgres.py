@@ -4,7 +4,8 @@ A server is started for the run (PLAYHEAD_POSTGRES_URL names another one): `disk
 Everything goes through the same kind of hop to a thread with a connection of its own, statements prepared: the round trip is a `SELECT 1`,
 the bare insert one statement of the same bytes into a table with one index, each row a commit. `grouped` commits all rows that wait together
 in one pipeline. With 16 writers they share one tape, and then have one each. The last 50 entries are also compared with a bare SELECT of the
-same 50 rows, and the disk, vacuumed, with the lines of JSON that the entries are in a file; without the index of words.
+same 50 rows, and the disk, vacuumed, with the lines of JSON that the entries are in a file. All without the index of words, whose share of
+an append is measured by `benchmarks.search`.
 Run: python -m benchmarks.postgres [--long] [--socket] [--rounds N] [--json FILE]
 """
 
@@ -118,7 +119,7 @@ async def timed(act: Act, *, times: int, writers: int = 1) -> float:
 async def appends(url: str, *, durability: Any, writers: int, rounds: int) -> list[list[object]]:
     """Return a row for each way to write."""
     bares = {"bare insert": bare_insert(url, durability=durability), "round trip": round_trip(url), "grouped inserts": bare_insert(url, durability=durability, most=512)}
-    async with PostgresTapeStore(url, durability=durability) as store:
+    async with PostgresTapeStore(url, durability=durability, search="scan") as store:
         acts: dict[str, Act] = {**{name: bare.act for name, bare in bares.items()}, "append": lambda _: store.append("tape", ENTRY)}
         if writers > 1:
             acts["append, a tape each"] = lambda writer: store.append(f"tape {writer}", ENTRY)
@@ -148,7 +149,7 @@ def acts_on(store: PostgresTapeStore, tape: str) -> dict[str, Act]:
 async def opened(url: str, tape: str) -> float:
     """Return the seconds it takes to open the store and append once."""
     start = perf_counter()
-    store = PostgresTapeStore(url, durability="process")
+    store = PostgresTapeStore(url, durability="process", search="scan")
     await store.append(tape, ENTRY)
     seconds = perf_counter() - start
     await store.aclose()
@@ -169,7 +170,7 @@ async def growing(url: str, sizes: tuple[int, ...], *, rounds: int) -> list[list
     """Return a row for each act: microseconds at each size, in round trips at the smallest, and how the largest compares with it."""
     trip = round_trip(url)
     rows: list[list[object]] = []
-    async with PostgresTapeStore(url, durability="process") as store:
+    async with PostgresTapeStore(url, durability="process", search="scan") as store:
         tapes = {f"tape of {size}": size for size in sizes}
         for tape, size in tapes.items():
             await fill(store, tape, size)

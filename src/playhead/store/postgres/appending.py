@@ -72,9 +72,9 @@ class Appender:
             for jobs in queue.groups(GROUP, patience=self._notifier.due_in):
                 started = monotonic()
                 self._do([job for job in jobs if not job.ticket.done() and self._is_prepared(job)])
-                if jobs:
-                    self._spare.wrote(sum(len(step.rows) for job in jobs for step in job.work.steps if isinstance(step, Writing)), seconds=monotonic() - started)
                 deliver(jobs)
+                if jobs:
+                    self._note(jobs, seconds=monotonic() - started)
                 self._notifier.tell(self._link)
         finally:
             self._link.drop()
@@ -86,10 +86,11 @@ class Appender:
         sendings: list[_Sending] = []
         try:
             session = self._link.session()
-            sendings = sorted((sending for job in jobs if (sending := self._sending(session, job)) is not None), key=lambda s: (s.address.root_id, s.address.tape_no))
+            sendings = [sending for job in jobs if (sending := self._sending(session, job)) is not None]
             if len(sendings) == 1 and len(sendings[0].step.rows) == 1 and not sendings[0].step.named:
                 self._alone(session, sendings[0])
             elif sendings:
+                sendings.sort(key=lambda sending: (sending.address.root_id, sending.address.tape_no))
                 self._together(session, sendings)
         except Exception as exc:  # noqa: BLE001 - whatever it is, the next lane says it or gets over it
             self._failed(sendings, jobs, exc)
@@ -176,7 +177,12 @@ class Appender:
             return
         sending.job.result = (_stored(step, last=last) if stored is None else stored,)
         self._book.seen[step.tape] = last
-        self._notifier.note((step.tape,))
+
+    def _note(self, jobs: Sequence[Job], *, seconds: float) -> None:
+        """Take note of which tapes moved, and of how long that took."""
+        steps = [step for job in jobs for step in job.work.steps if isinstance(step, Writing)]
+        self._notifier.note([step.tape for step in steps])
+        self._spare.wrote(sum(len(step.rows) for step in steps), seconds=seconds)
 
     def _is_prepared(self, job: Job) -> bool:
         """Make the rows of a job; False where it is refused."""

@@ -25,14 +25,41 @@ _KNOWN: dict[type, tuple[int, Callable[[Any], bytes]]] = {
 """The number of the type that each value is sent as, and how."""
 
 
+class Socket:
+    """The socket of a connection, to wait at."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._poll = select.poll() if hasattr(select, "poll") else None
+        if self._poll is not None:
+            self._poll.register(fd, select.POLLIN)
+
+    def brings(self, seconds: float) -> bool:
+        """Wait until something comes, be it the end; False where nothing did for so many seconds."""
+        if self._poll is None:
+            return bool(select.select([self._fd], [], [], seconds)[0])
+        return bool(self._poll.poll(seconds * 1000))
+
+    def takes(self, seconds: float) -> bool:
+        """Wait until it takes something, or something comes; False where neither was for so many seconds."""
+        if self._poll is None:
+            return any(select.select([self._fd], [self._fd], [], seconds))
+        self._poll.modify(self._fd, select.POLLIN | select.POLLOUT)
+        try:
+            return bool(self._poll.poll(seconds * 1000))
+        finally:
+            self._poll.modify(self._fd, select.POLLIN)
+
+
 class DirectStatement:
     """A statement of one connection, prepared when it is first sent; it returns a whole number, or nothing.
 
     It takes bytes, whole numbers, truth values and UUIDs, each always of the same type, all in binary.
     """
 
-    def __init__(self, connection: psycopg.Connection[Any], statement: str, *, name: str, patience: float) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], statement: str, *, name: str, socket: Socket, patience: float) -> None:
         self._server = connection.pgconn
+        self._socket = socket
         self._name = name.encode()
         self._patience = patience
         self._wanted = list(dict.fromkeys(_PLACE.findall(statement)))
@@ -64,11 +91,11 @@ class DirectStatement:
         """Wait for all that the server answers and return the first result; the server is heard also while it has not taken everything yet."""
         server, results = self._server, list[PGresult]()
         while server.flush():
-            self._wait(writes=True)
+            self._wait(self._socket.takes)
             server.consume_input()
         while True:
             while server.is_busy():
-                self._wait(writes=False)
+                self._wait(self._socket.brings)
                 server.consume_input()
             result = server.get_result()
             if result is None:
@@ -78,15 +105,6 @@ class DirectStatement:
             raise psycopg.errors.error_from_result(results[0])
         return results[0]
 
-    def _wait(self, *, writes: bool) -> None:
-        if not wait_for(self._server.socket, self._patience, writes=writes):
+    def _wait(self, something: Callable[[float], bool]) -> None:
+        if not something(self._patience):
             raise Silence(f"the server did not answer for {self._patience:g} seconds")
-
-
-def wait_for(fd: int, seconds: float, *, writes: bool = False) -> bool:
-    """Wait until something comes over a socket, be it its end, or `writes` until it takes something; False where nothing did for so many seconds."""
-    if not hasattr(select, "poll"):
-        return any(select.select([fd], [fd] if writes else [], [], seconds))
-    poll = select.poll()
-    poll.register(fd, select.POLLIN | select.POLLOUT if writes else select.POLLIN)
-    return bool(poll.poll(seconds * 1000))

@@ -13,7 +13,7 @@ import psycopg
 
 from playhead.errors import StoreUnavailable
 from playhead.store.postgres.arrays import register
-from playhead.store.postgres.direct import DirectStatement, wait_for
+from playhead.store.postgres.direct import DirectStatement, Socket
 from playhead.store.postgres.failures import Silence, rights
 from playhead.store.postgres.schema import bring_up_to_date, tables_of
 from playhead.store.postgres.server import Server
@@ -47,6 +47,7 @@ class Session:
             self._connection.close()
             raise
         self._cursor = self._connection.cursor(binary=True)
+        self._socket = Socket(self._connection.fileno())
         self._direct: dict[str, DirectStatement] = {}
 
     @property
@@ -58,12 +59,11 @@ class Session:
         """Return whether the server has ended it, which an idle session hears of only when it is asked: so nothing is sent that nobody gets."""
         if not self.is_usable:
             return True
-        fd = self._connection.fileno()
-        if not wait_for(fd, 0.0):
+        if not self._socket.brings(0.0):
             return False
         with suppress(psycopg.Error):
             self._connection.pgconn.consume_input()
-            return not self.is_usable or wait_for(fd, 0.0)
+            return not self.is_usable or self._socket.brings(0.0)
         return True
 
     def rows(self, statement: str, values: Values) -> list[Row]:
@@ -78,7 +78,7 @@ class Session:
         """Return a statement to send outside of a transaction and of a pipeline, one that returns a whole number."""
         found = self._direct.get(statement)
         if found is None:
-            found = self._direct[statement] = DirectStatement(self._connection, statement, name=f"playhead_{len(self._direct)}", patience=self._connection.patience)
+            found = self._direct[statement] = DirectStatement(self._connection, statement, name=f"playhead_{len(self._direct)}", socket=self._socket, patience=self._connection.patience)
         return found
 
     def send(self, statement: str, values: Values | None = None) -> psycopg.Cursor[Row]:
