@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol
 
 from playhead import clock
 from playhead.entry import codec
@@ -19,6 +19,22 @@ MESSAGE, SYSTEM, ANCHOR, TOOL_CALL, TOOL_RESULT, ERROR, EVENT = KINDS = ("messag
 
 AMEND = "amend"
 """The kind of an entry that changes what views show of an earlier one: `{"target": uid, "content": ...}` or `{"target": uid, "removed": true}`."""
+
+
+class Telling(Protocol):
+    """What tells the parts of an entry when they are first read: JSON values of payload and meta, and the date as entries write it."""
+
+    def payload(self) -> Any:
+        """Return the payload."""
+        ...
+
+    def meta(self) -> Any:
+        """Return the meta."""
+        ...
+
+    def date(self) -> str:
+        """Return the date."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +120,49 @@ class TapeEntry:
 
         A store whose bytes may be damaged gives a `decode` that checks them and raises StoreDamaged.
         """
+        return cls.told(id=id, kind=kind, by=_Bytes(payload, meta, date, decode))
+
+    @classmethod
+    def told(cls, *, id: int, kind: str, by: Telling) -> TapeEntry:
+        """Return an entry of which the rest is asked for when it is first read; what that raises is raised then."""
         entry: TapeEntry = object.__new__(_StoredEntry)
         _set(entry, "id", id)
         _set(entry, "kind", kind)
-        _set(entry, "date", date)
-        _set(entry, "payload_body", payload)
-        _set(entry, "meta_body", meta)
-        _set(entry, "decode_body", decode)
+        _set(entry, "by", by)
         return entry
 
 
-class _StoredEntry(TapeEntry):
-    """An entry whose payload and meta are still bytes: an unset slot asks `__getattr__`, which decodes it once."""
+class _Bytes:
+    """Tells payload and meta by decoding their bytes."""
 
-    __slots__ = ("decode_body", "meta_body", "payload_body")
+    __slots__ = ("_date", "_decode", "_meta", "_payload")
+
+    def __init__(self, payload: bytes, meta: bytes, date: str, decode: Callable[[bytes], Any]) -> None:
+        self._payload = payload
+        self._meta = meta
+        self._date = date
+        self._decode = decode
+
+    def payload(self) -> Any:
+        return self._decode(self._payload)
+
+    def meta(self) -> Any:
+        return self._decode(self._meta)
+
+    def date(self) -> str:
+        return self._date
+
+
+class _StoredEntry(TapeEntry):
+    """An entry of which something is not read yet: an unset slot asks `__getattr__`, which has it told once."""
+
+    __slots__ = ("by",)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("payload", "meta"):
+        if name not in ("payload", "meta", "date"):
             raise AttributeError(f"'TapeEntry' object has no attribute '{name}'")
-        decode = object.__getattribute__(self, "decode_body")
-        value = _frozen(decode(object.__getattribute__(self, f"{name}_body")))
+        by: Telling = object.__getattribute__(self, "by")
+        value = by.date() if name == "date" else _frozen(by.payload() if name == "payload" else by.meta())
         _set(self, name, value)
         return value
 

@@ -115,15 +115,16 @@ def _has_its_kind(row: RawRow) -> bool:
 
 
 def entry_of(row: RawRow, *, tape: str, load: Load = no_blob) -> TapeEntry:
-    """Return the entry of a row; the row is checked and its payload decoded when payload or meta is first read.
+    """Return the entry of a row; the row is checked when payload or meta is first read, and what it says decoded then.
 
     `load` returns the blobs of a payload that is kept in parts. Raises StoreDamaged, then or now, where the row is not as it was written.
     """
-    place, kind, ts, _, meta, body = row
     try:
-        return TapeEntry.stored(id=place & LAST_SEQ, kind=text(kind), payload=body, meta=meta, date=date_text(ts), decode=_Reading(row, tape, load))
-    except (TypeError, AttributeError, ValueError, OverflowError) as exc:
+        if _EARLIEST <= row[2] <= _LATEST:
+            return TapeEntry.told(id=row[0] & LAST_SEQ, kind=text(row[1]), by=_Reading(row, tape, load))
+    except (TypeError, AttributeError, ValueError) as exc:
         raise damage_of(row, tape=tape) from exc
+    raise damage_of(row, tape=tape)
 
 
 def damage_of(row: RawRow, *, tape: str) -> StoreDamaged:
@@ -133,7 +134,7 @@ def damage_of(row: RawRow, *, tape: str) -> StoreDamaged:
 
 
 class _Reading:
-    """Decodes the JSON of a row, which is checked once."""
+    """Tells what a row says; it is checked once."""
 
     __slots__ = ("_checked", "_load", "_row", "_tape")
 
@@ -143,7 +144,16 @@ class _Reading:
         self._load = load
         self._checked = False
 
-    def __call__(self, body: bytes) -> Any:
+    def payload(self) -> Any:
+        return self._decoded(self._row[5])
+
+    def meta(self) -> Any:
+        return self._decoded(self._row[4])
+
+    def date(self) -> str:
+        return date_text(self._row[2])
+
+    def _decoded(self, body: bytes) -> Any:
         if not self._checked and not is_sealed(self._row):
             raise damage_of(self._row, tape=self._tape)
         self._checked = True
@@ -163,6 +173,9 @@ def written(entry: TapeEntry, row: Row, id: int) -> TapeEntry:
 def microseconds(at: datetime) -> int:
     """Return an instant as microseconds since 1970."""
     return (at - _EPOCH) // _MICROSECOND
+
+
+_EARLIEST, _LATEST = (microseconds(end) for end in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)))
 
 
 def date_text(ts: int) -> str:
