@@ -22,6 +22,7 @@ NAMES = (
     "memory",
     "sweep",
     "file_store",
+    "disk",
     "retention",
     "blobs",
     "moving",
