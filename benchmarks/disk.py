@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
-from pathlib import Path
 
 from benchmarks.measure import parser, report
 from benchmarks.real import data_folder
 from benchmarks.search import Site, site
 from playhead.entry.entry import TapeEntry
+from playhead.entry.frozen import FrozenDict
 from playhead.entry.lines import dump_line
 from playhead.errors import PlayheadError
 from playhead.importers.driver import import_file
@@ -56,19 +56,20 @@ def repeated(tapes: Sequence[Sequence[TapeEntry]], number: int) -> Iterator[Sequ
         if held >= number:
             return
         held += len(tape)
-        yield [TapeEntry(0, entry.kind, entry.payload, {key: value for key, value in entry.meta.items() if key not in ("uid", "idempotency_key")}, entry.date) for entry in tape]
+        yield [replace(entry, id=0, meta=FrozenDict({key: value for key, value in entry.meta.items() if key not in ("uid", "idempotency_key")})) for entry in map(TapeEntry.copy, tape)]
 
 
 async def measured(where: Site, name: str, tapes: Sequence[Sequence[TapeEntry]], *, entries: int, search: str) -> tuple[int, int, float]:
     """Return how many entries were kept, how long a line of them is, and how many bytes they take for each byte of JSON."""
-    size = kept = 0
+    size = kept = tapes_kept = 0
     async with where.opened(name, search=search) as store:
-        for number, tape in enumerate(repeated(tapes, entries)):
-            written = await store.append_many(f"tape {number}", tape)
+        for tape in repeated(tapes, entries):
+            written = await store.append_many(f"tape {tapes_kept}", tape)
+            tapes_kept += 1
             size += sum(len(dump_line(entry)) for entry in written)
             kept += len(written)
         if search == "index":
-            for number in range(number + 1):
+            for number in range(tapes_kept):
                 await store.search(TapeQuery(tape=f"tape {number}"), "word")
     return kept, size // kept, where.used(name) / size
 
