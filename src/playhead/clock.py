@@ -120,3 +120,8 @@ def is_machine() -> bool:
 def new_uid() -> str:
     """Return a new UUIDv7 as text."""
     return _clock.get().uid()
+
+
+def machine_uid() -> str:
+    """Return a new UUIDv7 as text, by the machine's clock and chance whatever clock tells the time: one that nobody else has."""
+    return _SYSTEM.uid()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from playhead import clock
 from playhead.errors import BranchClosed, BranchNotFound
@@ -202,8 +202,8 @@ def room_for(tail: Tail, number: int) -> bool:
 
 
 def new_id() -> UUID:
-    """Return the id of a family or of a piece of work: chance alone, so that neighbours in time lie apart."""
-    return uuid4()
+    """Return the id of a family or of a piece of work; later ones sort behind earlier ones, so that the pages of indexes are filled."""
+    return UUID(clock.machine_uid())
 
 
 def now() -> int:
