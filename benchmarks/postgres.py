@@ -19,6 +19,7 @@ from functools import partial
 from itertools import count
 from time import perf_counter
 from typing import Any
+from uuid import UUID
 
 import psycopg
 
@@ -95,6 +96,32 @@ def bare_insert(url: str, *, durability: str, most: int = 1) -> Bare:
     return Bare(url, statement, lambda: (1, next(numbers), ENTRY.kind, ENTRY.date, meta, body), durability=durability, most=most)
 
 
+RAW = """
+CREATE TABLE raw_tapes (root uuid, tape uuid, head bigint NOT NULL DEFAULT 0, epoch bigint NOT NULL DEFAULT 0, state smallint NOT NULL DEFAULT 0, PRIMARY KEY (root, tape)) WITH (fillfactor = 70);
+CREATE TABLE raw_entries (root uuid, tape uuid, seq bigint, kind text NOT NULL, ts timestamptz NOT NULL, idem_key text, anchor text, digest bytea NOT NULL, meta bytea NOT NULL, body bytea NOT NULL,
+    PRIMARY KEY (root, tape, seq));
+CREATE UNIQUE INDEX ON raw_entries (root, tape, idem_key) WHERE idem_key IS NOT NULL;
+CREATE INDEX ON raw_entries (root, tape, anchor, seq) WHERE anchor IS NOT NULL;
+CREATE INDEX ON raw_entries (root, tape, kind, seq);
+CREATE INDEX ON raw_entries (root, tape, ts, seq);
+INSERT INTO raw_tapes (root, tape) VALUES ('01890000-0000-7000-8000-000000000000', '01890000-0000-7000-8000-000000000000')
+"""
+RAW_APPEND = """
+WITH tape AS (UPDATE raw_tapes SET head = head + 1 WHERE root = %s AND tape = %s AND state = 0 AND epoch <= %s RETURNING root, tape, head)
+INSERT INTO raw_entries (root, tape, seq, kind, ts, digest, meta, body) SELECT root, tape, head, %s, %s, %s, %s, %s FROM tape RETURNING seq
+"""
+
+
+def bare_append(url: str, *, durability: str) -> Bare:
+    """Return what appends the bytes of one entry by the one statement that moves a head and inserts, in tables like the store's with nothing around it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS raw_tapes, raw_entries")
+        connection.execute(RAW)
+    id = UUID("01890000-0000-7000-8000-000000000000")
+    values = (id, id, 1, ENTRY.kind, ENTRY.date, bytes(32), codec.encode(stamped(ENTRY).meta), codec.encode(ENTRY.payload))
+    return Bare(url, RAW_APPEND, lambda: values, durability=durability)
+
+
 def bare_select(url: str, tape: str) -> Bare:
     """Return what selects the rows of the last 50 entries of a tape by its key, planned as the store plans."""
     with psycopg.connect(url) as connection:
@@ -118,7 +145,8 @@ async def timed(act: Act, *, times: int, writers: int = 1) -> float:
 
 async def appends(url: str, *, durability: Any, writers: int, rounds: int) -> list[list[object]]:
     """Return a row for each way to write."""
-    bares = {"bare insert": bare_insert(url, durability=durability), "round trip": round_trip(url), "grouped inserts": bare_insert(url, durability=durability, most=512)}
+    bares = {"bare insert": bare_insert(url, durability=durability), "round trip": round_trip(url), "bare append": bare_append(url, durability=durability)}
+    bares["grouped inserts"] = bare_insert(url, durability=durability, most=512)
     async with PostgresTapeStore(url, durability=durability, search="scan") as store:
         acts: dict[str, Act] = {**{name: bare.act for name, bare in bares.items()}, "append": lambda _: store.append("tape", ENTRY)}
         if writers > 1:
