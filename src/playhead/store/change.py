@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import Conflict, InvalidInput
+from playhead.errors import InvalidInput
 from playhead.store.family import Kin, kin_of
 from playhead.store.protocol import Head
 
@@ -117,12 +117,6 @@ def collectable(branches: Sequence[tuple[str, str, str | None, int | None]], *, 
             children[parent] -= 1
             gone.append(name)
     return gone
-
-
-def expect(expected: Head | None, found: Head) -> None:
-    """Raise Conflict where a tape does not end at the head that was expected."""
-    if expected is not None and expected != found:
-        raise Conflict(expected=expected, found=found)
 
 
 def family_of(changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> str | None:

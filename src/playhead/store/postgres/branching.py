@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, expect, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, fork_names, fork_point
 from playhead.store.family import kin_of
 from playhead.store.lineage import cut
 from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, name_key
-from playhead.store.protocol import EMPTY, Head
+from playhead.store.protocol import Head
 from playhead.store.row import SEQ_BITS, date_text, microseconds
+from playhead.store.tails import expect, main_of, writable
 
 _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 
@@ -19,7 +20,7 @@ _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 def fork(family: Family, change: Fork, *, at: datetime) -> None:
     """Make a branch, and one of each sidecar that shows something. Raises InvalidInput, BranchNotFound, NameTaken."""
     fork_names(change)
-    parent = family.main(change.parent)
+    parent = main_of(family, change.parent)
     last = fork_point(change, end=0 if parent is None else parent.seq)
     if family.tail(change.tape) is not None:
         raise NameTaken(change.tape)
@@ -37,8 +38,8 @@ def close(family: Family, change: Close, *, at: datetime) -> None:
         raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
     if change.outcome not in _OUTCOMES:
         raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
-    tail = family.writable(change.tape)
-    expect(change.expected_head, EMPTY if tail is None else tail.head)
+    tail = writable(family, change.tape)
+    expect(change.expected_head, tail)
     members = [*([tail] if tail else []), *family.sidecars(change.tape)]
     family.send("close", outcome=change.outcome, at=microseconds(at), tapes=Numbers(member.tape_no for member in members))
     for member in members:

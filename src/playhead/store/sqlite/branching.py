@@ -14,8 +14,9 @@ from playhead.store.lineage import cut
 from playhead.store.protocol import Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text, eid, microseconds
 from playhead.store.sqlite.records import between
-from playhead.store.sqlite.tails import Branching, Tail, Tails, expect
+from playhead.store.sqlite.tails import Branching, Tail, Tails
 from playhead.store.statements import statements
+from playhead.store.tails import expect, main_of, writable
 
 _OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 
@@ -42,7 +43,7 @@ def close(tails: Tails, change: Close, *, at: datetime) -> None:
         raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
     if change.outcome not in _OUTCOMES:
         raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
-    tail = tails.writable(change.tape)
+    tail = writable(tails, change.tape)
     expect(change.expected_head, tail)
     names = [change.tape, *_members(tails, change.tape + SIDECAR)]
     tails.execute_many(statements("family")["close"], [(change.outcome, microseconds(at), name) for name in names])
@@ -77,7 +78,7 @@ def remove(tails: Tails, name: str) -> None:
 
 def _parent(tails: Tails, change: Fork) -> Tail | None:
     fork_names(change)
-    return tails.main(change.parent)
+    return main_of(tails, change.parent)
 
 
 def _checked_id(change: Fork, parent: Tail | None) -> int:
