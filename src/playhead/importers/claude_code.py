@@ -13,9 +13,10 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import UnreadableFile
 from playhead.importers.claude_records import ENVELOPE, FORMAT, Record, RecordMaker, holds_more_than, text_of
 from playhead.importers.claude_shape import Shape, uuid_key
-from playhead.importers.cutting import noted_repeats
+from playhead.importers.cutting import noted_repeats, value_of
+from playhead.importers.first_reading import first_reading
 from playhead.importers.grouping import Grouping, Step
-from playhead.importers.items import STEP, Item, Marks, Piece, short_digest
+from playhead.importers.items import Item, Marks, Piece, short_digest
 from playhead.importers.lines import Fault, Raw, decode_value, in_chunks, in_parts, read_value
 from playhead.importers.origin import Origin, date_of
 from playhead.importers.places import Tally, key_of
@@ -47,9 +48,11 @@ class ClaudeCode:
         self._path = path
         self._origin = Origin(format=FORMAT, source=source)
         self._tree = Tree()
+        self._shape = Shape(self._tree)
         self._branches = bytearray()
         self._repeated: set[int] = set()
         self._session = ""
+        self._first = ""
 
     # ---- the first reading -------------------------------------------------------------------------------------------
 
@@ -58,30 +61,22 @@ class ClaudeCode:
 
         Raises UnreadableFile where no line is a record, or (`strict`) a line cannot be read.
         """
-        shape = Shape(self._tree)
-        first, due = "", 0
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part:
-                continue
-            value = _record(raw, read_value if strict else decode_value)
-            if strict and isinstance(value, Fault):
-                raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-            if raw.member is not None:
-                continue
-            if isinstance(value, Fault):
-                self._tree.add(sort=Sort.NONE)
-                continue
-            first = first or (short_digest(raw.body).hex() if is_record(value) else "")
-            self._session = self._session or text_of(value, "sessionId")
-            if shape.add(value):
-                self._repeated.add(key_of(text_of(value, "uuid")))
-        if not first:
+        yield from first_reading(self._raws, self._note, value_of=partial(value_of, read=read_value if strict else decode_value), path=self._path, strict=strict)
+        if not self._first:
             raise UnreadableFile(self._path, "no line of it is a record of a Claude Code session; name its format with format=")
-        self._session = self._session or first
+        self._session = self._session or self._first
         self._branches = self._tree.branches()
+
+    def _note(self, raw: Raw, value: Any) -> None:
+        if raw.member is not None:
+            return
+        if isinstance(value, Fault):
+            self._tree.add(sort=Sort.NONE)
+            return
+        self._first = self._first or (short_digest(raw.body).hex() if is_record(value) else "")
+        self._session = self._session or text_of(value, "sessionId")
+        if self._shape.add(value):
+            self._repeated.add(key_of(text_of(value, "uuid")))
 
     # ---- the second --------------------------------------------------------------------------------------------------
 
@@ -96,7 +91,7 @@ class ClaudeCode:
                 yield from reading.member(raw)
                 continue
             place += raw.part == 0
-            value = _record(raw, read_value)
+            value = value_of(raw, read_value)
             if isinstance(value, Fault):
                 for item in reading.unreadable(raw, value.why):
                     yield from grouping.add(Step(item=item, sort=Sort.LINK))
@@ -157,7 +152,7 @@ class _Reading:
 
     def member(self, raw: Raw) -> Iterator[Item]:
         """Yield what a document holds beside its list of records."""
-        value = _record(raw, read_value)
+        value = value_of(raw, read_value)
         if isinstance(value, Fault):
             yield from self.unreadable(raw, value.why)
             return
@@ -198,16 +193,6 @@ class _Reading:
             return None
         self._envelope = {**known, **{k: record[k] for k in ENVELOPE if k in record}}
         return self._envelope
-
-
-def _record(raw: Raw, read: Callable[[bytes], Any]) -> Any:
-    """Return the record of a line, or the Fault that says why it has none."""
-    if raw.fault is not None:
-        return Fault(raw.fault)
-    value = read(raw.body)
-    if isinstance(value, (Fault, dict)) or raw.member is not None:
-        return value
-    return Fault(f"no record but a JSON {'list' if isinstance(value, list) else 'text' if isinstance(value, str) else 'value'}")
 
 
 def _snapshot_date(record: Record) -> str:
