@@ -13,13 +13,13 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import UnreadableFile
 from playhead.importers.claude_records import ENVELOPE, FORMAT, Record, RecordMaker, holds_more_than, text_of
 from playhead.importers.claude_shape import Shape, uuid_key
-from playhead.importers.cutting import noted_repeats, value_of
+from playhead.importers.cutting import Cutter, value_of
 from playhead.importers.first_reading import first_reading
 from playhead.importers.grouping import Grouping, Step
 from playhead.importers.items import Item, Marks, Piece, short_digest
-from playhead.importers.lines import Fault, Raw, decode_value, in_chunks, in_parts, read_value
+from playhead.importers.lines import Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin, date_of
-from playhead.importers.places import Tally, key_of
+from playhead.importers.places import key_of
 from playhead.importers.report import Notes
 from playhead.importers.tree import BRANCHES, Sort, Tree
 
@@ -54,8 +54,6 @@ class ClaudeCode:
         self._session = ""
         self._first = ""
 
-    # ---- the first reading -------------------------------------------------------------------------------------------
-
     def index(self, *, strict: bool) -> Iterator[int]:
         """Read the shape of the tree; yield now and then how many bytes were read.
 
@@ -77,8 +75,6 @@ class ClaudeCode:
         self._session = self._session or text_of(value, "sessionId")
         if self._shape.add(value):
             self._repeated.add(key_of(text_of(value, "uuid")))
-
-    # ---- the second --------------------------------------------------------------------------------------------------
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the items in the order they go onto the tape. Raises UnreadableFile where the file changed meanwhile."""
@@ -109,20 +105,17 @@ class _Reading:
     """Makes the items of one reading: every record, what it repeats about its session, and what cannot be read."""
 
     def __init__(self, origin: Origin, *, session: str, repeated: set[int], notes: Notes) -> None:
-        self._origin = origin
-        self._prefix = f"import:{origin.format}:"
+        self._cutter = Cutter(origin, notes=notes)
         self._session = session
         self._repeated = repeated
         self._notes = notes
-        self._tally = Tally()
         self._first: dict[int, set[bytes]] = {}
         self._envelope: dict[str, Any] = {}
-        self._numbers = 0
-        self._date = ""
 
     def steps(self, raw: Raw, record: Record, place: int, tree: Tree, branches: bytearray) -> Iterator[Step]:
         """Yield what becomes of a record."""
-        self._date = date_of(record.get("timestamp")) or self._date or _snapshot_date(record)
+        cutter = self._cutter
+        cutter.date = date_of(record.get("timestamp")) or cutter.date or _snapshot_date(record)
         digest = short_digest(raw.body)
         id_ = self._id(record, digest)
         if id_ is None:
@@ -130,12 +123,12 @@ class _Reading:
             return
         changed = self._changed(record)
         if changed:
-            make = partial(_event, self._origin, "claude_code.session", changed)
-            yield Step(item=Item(pieces=(self._piece(raw, f"{id_}#session", digest),), make=make), sort=Sort.LINK)
+            make = partial(_event, cutter.origin, "claude_code.session", changed)
+            yield Step(item=Item(pieces=(cutter.piece(raw, f"{id_}#session", digest),), make=make), sort=Sort.LINK)
         sort, branch = tree.sort(place), BRANCHES[branches[place]]
         item = Item(
-            pieces=(self._piece(raw, id_, digest, record),),
-            make=RecordMaker(origin=self._origin, sort=sort, branch=branch),
+            pieces=(cutter.piece(raw, id_, digest, record),),
+            make=RecordMaker(origin=cutter.origin, sort=sort, branch=branch),
             branch=branch,
             second=sort == Sort.RESULT and holds_more_than(record, "tool_result"),
         )
@@ -143,12 +136,7 @@ class _Reading:
 
     def unreadable(self, raw: Raw, why: str) -> Iterator[Item]:
         """Yield the parts of a line that cannot be read."""
-        if raw.part == 0:
-            self._notes.refuse(raw.line, why)
-        for part in (raw,) if raw.fault else in_parts(in_chunks(raw.body), raw):
-            digest = short_digest(part.body)
-            piece = self._piece(part, self._counted(f"{self._session}:unreadable:", digest), digest)
-            yield Item(pieces=(piece,), make=partial(_unreadable, self._origin, part, why))
+        return self._cutter.unreadable(raw, why, within=f"{self._session}:")
 
     def member(self, raw: Raw) -> Iterator[Item]:
         """Yield what a document holds beside its list of records."""
@@ -157,13 +145,8 @@ class _Reading:
             yield from self.unreadable(raw, value.why)
             return
         digest = short_digest(raw.body)
-        piece = self._piece(raw, self._counted(f"{self._session}:{raw.member}:", digest), digest, value)
-        yield Item(pieces=(piece,), make=partial(_event, self._origin, "claude_code.document", {str(raw.member): value}))
-
-    def _piece(self, raw: Raw, id_: str, digest: bytes, value: Any = None) -> Piece:
-        self._numbers += 1
-        repeats = () if value is None else noted_repeats(raw, self._notes)
-        return Piece(number=self._numbers - 1, line=raw.line, id=id_, key=f"{self._prefix}{id_}", digest=digest, date=self._date, size=len(raw.body), value=value, repeats=repeats)
+        piece = self._cutter.piece(raw, self._cutter.counted(f"{self._session}:{raw.member}:{digest.hex()}"), digest, value)
+        yield Item(pieces=(piece,), make=partial(_event, self._cutter.origin, "claude_code.document", {str(raw.member): value}))
 
     def _id(self, record: Record, digest: bytes) -> str | None:
         """Return a name that the record keeps when the file grows, moves or is edited elsewhere; None for a repeated line.
@@ -173,7 +156,7 @@ class _Reading:
         """
         uuid = text_of(record, "uuid")
         if not uuid:
-            return self._counted(f"{self._session}:", digest)
+            return self._cutter.counted(f"{self._session}:{digest.hex()}")
         if not self._repeated or (key := key_of(uuid)) not in self._repeated:
             return uuid
         texts = self._first.setdefault(key, set())
@@ -181,10 +164,6 @@ class _Reading:
             return None
         texts.add(digest)
         return uuid if len(texts) == 1 else f"{uuid}:{digest.hex()}"
-
-    def _counted(self, prefix: str, digest: bytes) -> str:
-        before = self._tally.count(key_of(prefix.encode() + digest))
-        return f"{prefix}{digest.hex()}:{before}" if before else f"{prefix}{digest.hex()}"
 
     def _changed(self, record: Record) -> dict[str, Any] | None:
         """Return the fields records repeat, where this one tells others than those before."""
@@ -203,7 +182,3 @@ def _snapshot_date(record: Record) -> str:
 
 def _event(origin: Origin, name: str, data: Mapping[str, Any], pieces: tuple[Piece, ...]) -> tuple[TapeEntry, ...]:
     return (origin.event(name, data, pieces),)
-
-
-def _unreadable(origin: Origin, raw: Raw, why: str, pieces: tuple[Piece, ...]) -> tuple[TapeEntry, ...]:
-    return (origin.unreadable(raw, why, pieces[0]),)
