@@ -13,12 +13,13 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import UnreadableFile
 from playhead.importers.claude_records import ENVELOPE, FORMAT, Record, RecordMaker, holds_more_than, text_of
 from playhead.importers.claude_shape import Shape, uuid_key
-from playhead.importers.cutting import noted_repeats
+from playhead.importers.cutting import Cutter, value_of
+from playhead.importers.first_reading import first_reading
 from playhead.importers.grouping import Grouping, Step
-from playhead.importers.items import STEP, Item, Marks, Piece, short_digest
-from playhead.importers.lines import Fault, Raw, decode_value, in_chunks, in_parts, read_value
+from playhead.importers.items import Item, Marks, Piece, short_digest
+from playhead.importers.lines import Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin, date_of
-from playhead.importers.places import Tally, key_of
+from playhead.importers.places import key_of
 from playhead.importers.report import Notes
 from playhead.importers.tree import BRANCHES, Sort, Tree
 
@@ -47,43 +48,33 @@ class ClaudeCode:
         self._path = path
         self._origin = Origin(format=FORMAT, source=source)
         self._tree = Tree()
+        self._shape = Shape(self._tree)
         self._branches = bytearray()
         self._repeated: set[int] = set()
         self._session = ""
-
-    # ---- the first reading -------------------------------------------------------------------------------------------
+        self._first = ""
 
     def index(self, *, strict: bool) -> Iterator[int]:
         """Read the shape of the tree; yield now and then how many bytes were read.
 
         Raises UnreadableFile where no line is a record, or (`strict`) a line cannot be read.
         """
-        shape = Shape(self._tree)
-        first, due = "", 0
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part:
-                continue
-            value = _record(raw, read_value if strict else decode_value)
-            if strict and isinstance(value, Fault):
-                raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-            if raw.member is not None:
-                continue
-            if isinstance(value, Fault):
-                self._tree.add(sort=Sort.NONE)
-                continue
-            first = first or (short_digest(raw.body).hex() if is_record(value) else "")
-            self._session = self._session or text_of(value, "sessionId")
-            if shape.add(value):
-                self._repeated.add(key_of(text_of(value, "uuid")))
-        if not first:
+        yield from first_reading(self._raws, self._note, value_of=partial(value_of, read=read_value if strict else decode_value), path=self._path, strict=strict)
+        if not self._first:
             raise UnreadableFile(self._path, "no line of it is a record of a Claude Code session; name its format with format=")
-        self._session = self._session or first
+        self._session = self._session or self._first
         self._branches = self._tree.branches()
 
-    # ---- the second --------------------------------------------------------------------------------------------------
+    def _note(self, raw: Raw, value: Any) -> None:
+        if raw.member is not None:
+            return
+        if isinstance(value, Fault):
+            self._tree.add(sort=Sort.NONE)
+            return
+        self._first = self._first or (short_digest(raw.body).hex() if is_record(value) else "")
+        self._session = self._session or text_of(value, "sessionId")
+        if self._shape.add(value):
+            self._repeated.add(key_of(text_of(value, "uuid")))
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the items in the order they go onto the tape. Raises UnreadableFile where the file changed meanwhile."""
@@ -96,7 +87,7 @@ class ClaudeCode:
                 yield from reading.member(raw)
                 continue
             place += raw.part == 0
-            value = _record(raw, read_value)
+            value = value_of(raw, read_value)
             if isinstance(value, Fault):
                 for item in reading.unreadable(raw, value.why):
                     yield from grouping.add(Step(item=item, sort=Sort.LINK))
@@ -114,20 +105,17 @@ class _Reading:
     """Makes the items of one reading: every record, what it repeats about its session, and what cannot be read."""
 
     def __init__(self, origin: Origin, *, session: str, repeated: set[int], notes: Notes) -> None:
-        self._origin = origin
-        self._prefix = f"import:{origin.format}:"
+        self._cutter = Cutter(origin, notes=notes)
         self._session = session
         self._repeated = repeated
         self._notes = notes
-        self._tally = Tally()
         self._first: dict[int, set[bytes]] = {}
         self._envelope: dict[str, Any] = {}
-        self._numbers = 0
-        self._date = ""
 
     def steps(self, raw: Raw, record: Record, place: int, tree: Tree, branches: bytearray) -> Iterator[Step]:
         """Yield what becomes of a record."""
-        self._date = date_of(record.get("timestamp")) or self._date or _snapshot_date(record)
+        cutter = self._cutter
+        cutter.date = date_of(record.get("timestamp")) or cutter.date or _snapshot_date(record)
         digest = short_digest(raw.body)
         id_ = self._id(record, digest)
         if id_ is None:
@@ -135,12 +123,12 @@ class _Reading:
             return
         changed = self._changed(record)
         if changed:
-            make = partial(_event, self._origin, "claude_code.session", changed)
-            yield Step(item=Item(pieces=(self._piece(raw, f"{id_}#session", digest),), make=make), sort=Sort.LINK)
+            make = partial(_event, cutter.origin, "claude_code.session", changed)
+            yield Step(item=Item(pieces=(cutter.piece(raw, f"{id_}#session", digest),), make=make), sort=Sort.LINK)
         sort, branch = tree.sort(place), BRANCHES[branches[place]]
         item = Item(
-            pieces=(self._piece(raw, id_, digest, record),),
-            make=RecordMaker(origin=self._origin, sort=sort, branch=branch),
+            pieces=(cutter.piece(raw, id_, digest, record),),
+            make=RecordMaker(origin=cutter.origin, sort=sort, branch=branch),
             branch=branch,
             second=sort == Sort.RESULT and holds_more_than(record, "tool_result"),
         )
@@ -148,27 +136,17 @@ class _Reading:
 
     def unreadable(self, raw: Raw, why: str) -> Iterator[Item]:
         """Yield the parts of a line that cannot be read."""
-        if raw.part == 0:
-            self._notes.refuse(raw.line, why)
-        for part in (raw,) if raw.fault else in_parts(in_chunks(raw.body), raw):
-            digest = short_digest(part.body)
-            piece = self._piece(part, self._counted(f"{self._session}:unreadable:", digest), digest)
-            yield Item(pieces=(piece,), make=partial(_unreadable, self._origin, part, why))
+        return self._cutter.unreadable(raw, why, within=f"{self._session}:")
 
     def member(self, raw: Raw) -> Iterator[Item]:
         """Yield what a document holds beside its list of records."""
-        value = _record(raw, read_value)
+        value = value_of(raw, read_value)
         if isinstance(value, Fault):
             yield from self.unreadable(raw, value.why)
             return
         digest = short_digest(raw.body)
-        piece = self._piece(raw, self._counted(f"{self._session}:{raw.member}:", digest), digest, value)
-        yield Item(pieces=(piece,), make=partial(_event, self._origin, "claude_code.document", {str(raw.member): value}))
-
-    def _piece(self, raw: Raw, id_: str, digest: bytes, value: Any = None) -> Piece:
-        self._numbers += 1
-        repeats = () if value is None else noted_repeats(raw, self._notes)
-        return Piece(number=self._numbers - 1, line=raw.line, id=id_, key=f"{self._prefix}{id_}", digest=digest, date=self._date, size=len(raw.body), value=value, repeats=repeats)
+        piece = self._cutter.piece(raw, self._cutter.counted(f"{self._session}:{raw.member}:{digest.hex()}"), digest, value)
+        yield Item(pieces=(piece,), make=partial(_event, self._cutter.origin, "claude_code.document", {str(raw.member): value}))
 
     def _id(self, record: Record, digest: bytes) -> str | None:
         """Return a name that the record keeps when the file grows, moves or is edited elsewhere; None for a repeated line.
@@ -178,7 +156,7 @@ class _Reading:
         """
         uuid = text_of(record, "uuid")
         if not uuid:
-            return self._counted(f"{self._session}:", digest)
+            return self._cutter.counted(f"{self._session}:{digest.hex()}")
         if not self._repeated or (key := key_of(uuid)) not in self._repeated:
             return uuid
         texts = self._first.setdefault(key, set())
@@ -186,10 +164,6 @@ class _Reading:
             return None
         texts.add(digest)
         return uuid if len(texts) == 1 else f"{uuid}:{digest.hex()}"
-
-    def _counted(self, prefix: str, digest: bytes) -> str:
-        before = self._tally.count(key_of(prefix.encode() + digest))
-        return f"{prefix}{digest.hex()}:{before}" if before else f"{prefix}{digest.hex()}"
 
     def _changed(self, record: Record) -> dict[str, Any] | None:
         """Return the fields records repeat, where this one tells others than those before."""
@@ -200,16 +174,6 @@ class _Reading:
         return self._envelope
 
 
-def _record(raw: Raw, read: Callable[[bytes], Any]) -> Any:
-    """Return the record of a line, or the Fault that says why it has none."""
-    if raw.fault is not None:
-        return Fault(raw.fault)
-    value = read(raw.body)
-    if isinstance(value, (Fault, dict)) or raw.member is not None:
-        return value
-    return Fault(f"no record but a JSON {'list' if isinstance(value, list) else 'text' if isinstance(value, str) else 'value'}")
-
-
 def _snapshot_date(record: Record) -> str:
     """Return when the snapshot that a session begins with was taken, "" where none says so: the record itself has no date."""
     snapshot = record.get("snapshot")
@@ -218,7 +182,3 @@ def _snapshot_date(record: Record) -> str:
 
 def _event(origin: Origin, name: str, data: Mapping[str, Any], pieces: tuple[Piece, ...]) -> tuple[TapeEntry, ...]:
     return (origin.event(name, data, pieces),)
-
-
-def _unreadable(origin: Origin, raw: Raw, why: str, pieces: tuple[Piece, ...]) -> tuple[TapeEntry, ...]:
-    return (origin.unreadable(raw, why, pieces[0]),)

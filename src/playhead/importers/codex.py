@@ -34,7 +34,8 @@ from playhead.importers.codex_records import (
 )
 from playhead.importers.codex_shape import CodexShape
 from playhead.importers.cutting import Cutter, value_of
-from playhead.importers.items import STEP, Branch, Item, Marks, short_digest
+from playhead.importers.first_reading import first_reading
+from playhead.importers.items import Branch, Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, read_value
 from playhead.importers.openai_responses import is_readable
 from playhead.importers.origin import Origin, date_of
@@ -56,33 +57,26 @@ class Codex:
         self._origin = Origin(format=FORMAT, source=source)
         self._shape = CodexShape()
         self._session = ""
+        self._first = ""
 
     def index(self, *, strict: bool) -> Iterator[int]:
         """Read the shape; yield now and then how many bytes were read.
 
         Raises UnreadableFile where no line is a record, or (`strict`) a line cannot be read.
         """
-        due = 0
-        first = ""
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part or raw.member is not None:
-                continue
-            value = value_of(raw, read_value)
-            if isinstance(value, Fault):
-                if strict:
-                    raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-                continue
-            record = record_of(value)
-            first = first or (short_digest(raw.body).hex() if judge(value) or is_spoken(record) else "")
-            if record.kind == META:
-                self._session = self._session or text_in(record.payload, "id")
-            self._shape.add(record)
-        if not first:
+        yield from first_reading(self._raws, self._note, value_of=partial(value_of, read=read_value), path=self._path, strict=strict)
+        if not self._first:
             raise UnreadableFile(self._path, "no line of it is a record of a Codex rollout; name its format with format=")
-        self._session = self._session or first
+        self._session = self._session or self._first
+
+    def _note(self, raw: Raw, value: Any) -> None:
+        if raw.member is not None or isinstance(value, Fault):
+            return
+        record = record_of(value)
+        self._first = self._first or (short_digest(raw.body).hex() if judge(value) or is_spoken(record) else "")
+        if record.kind == META:
+            self._session = self._session or text_in(record.payload, "id")
+        self._shape.add(record)
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the items in the order they go onto the tape."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import UnreadableFile
 from playhead.importers.cutting import value_of
 from playhead.importers.dialect import Dialect, conversation_lists, stands_alone
-from playhead.importers.items import STEP, Item, Marks
+from playhead.importers.first_reading import first_reading
+from playhead.importers.items import Item, Marks
 from playhead.importers.lines import CHUNK, Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin
 from playhead.importers.repeats import repeats_in
@@ -58,37 +60,28 @@ class Conversations:
         self._fields = Fields()
         self._lists: set[str] = set()
         self._is_one = False
+        self._unread = ""
 
     def index(self, *, strict: bool) -> Iterator[int]:
         """Count the conversations; yield now and then how many bytes were read.
 
         Raises UnreadableFile where there is none, or (`strict`) a line cannot be read.
         """
-        loose = False
-        due = 0
-        unread = ""
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part:
-                continue
-            value = value_of(raw, read_value if strict else decode_value, lists=True)
-            if isinstance(value, Fault):
-                if strict:
-                    raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-                unread = unread or f" (line {raw.line}: {value.why})"
-            elif raw.member is not None:
-                self._fields.add(raw)
-            elif self._dialect.is_message(value):
-                loose = True
-                self._lists.add(raw.within or "")
-            else:
-                self.conversations += bool(conversation_lists(self._dialect, value)) or stands_alone(self._dialect, value)
-        self._is_one = not (loose or self.conversations) and self._dialect.is_message(self._fields.values)
-        self.conversations += loose or self._is_one or stands_alone(self._dialect, self._fields.values)
+        yield from first_reading(self._raws, self._note, value_of=partial(value_of, read=read_value if strict else decode_value, lists=True), path=self._path, strict=strict)
+        self._is_one = not (self._lists or self.conversations) and self._dialect.is_message(self._fields.values)
+        self.conversations += bool(self._lists) or self._is_one or stands_alone(self._dialect, self._fields.values)
         if not self.conversations:
-            raise UnreadableFile(self._path, f"nothing in it is a message or a conversation of the format {self.format}{unread}; name its format with format=")
+            raise UnreadableFile(self._path, f"nothing in it is a message or a conversation of the format {self.format}{self._unread}; name its format with format=")
+
+    def _note(self, raw: Raw, value: Any) -> None:
+        if isinstance(value, Fault):
+            self._unread = self._unread or f" (line {raw.line}: {value.why})"
+        elif raw.member is not None:
+            self._fields.add(raw)
+        elif self._dialect.is_message(value):
+            self._lists.add(raw.within or "")
+        else:
+            self.conversations += bool(conversation_lists(self._dialect, value)) or stands_alone(self._dialect, value)
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the items in the order they go onto the tape."""

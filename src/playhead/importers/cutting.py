@@ -46,7 +46,7 @@ class Cutter:
         if value is None or raw.position == self._looked_at or raw.position in self._repeating or not raw.body:
             return ()
         self._looked_at = raw.position
-        repeats = noted_repeats(raw, self._notes)
+        repeats = _noted_repeats(raw, self._notes)
         if repeats:
             self._repeating.add(raw.position)
         return repeats
@@ -77,7 +77,7 @@ class Cutter:
             yield Item(pieces=(piece,), make=partial(_kept_raw, self.origin, part, why))
 
 
-def noted_repeats(raw: Raw, notes: Notes) -> tuple[Repeat, ...]:
+def _noted_repeats(raw: Raw, notes: Notes) -> tuple[Repeat, ...]:
     """Return the members of a line that later ones of the same key replace, and warn of them."""
     repeats = repeats_in(raw.body)
     if repeats:

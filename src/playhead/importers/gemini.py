@@ -15,10 +15,11 @@ from playhead.entry.message import user
 from playhead.errors import UnreadableFile
 from playhead.importers.claude_records import COMPACTION
 from playhead.importers.cutting import Cutter, value_of
+from playhead.importers.first_reading import first_reading
 from playhead.importers.gemini_parts import holds_both
 from playhead.importers.gemini_records import FORMAT, Portion, is_logged, is_record, judge, portions_of, tell_answers, tell_spoken
 from playhead.importers.gemini_shape import GeminiShape, Place, replaced_by
-from playhead.importers.items import STEP, Branch, Item, Marks, short_digest
+from playhead.importers.items import Branch, Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, read_value
 from playhead.importers.origin import Origin, date_of
 from playhead.importers.repeats import repeats_in
@@ -41,35 +42,29 @@ class GeminiCLI:
         self._origin = Origin(format=FORMAT, source=source)
         self._shape = GeminiShape()
         self._session = ""
+        self._first = ""
+        self._is_one = False
 
     def index(self, *, strict: bool) -> Iterator[int]:
         """Read the shape; yield now and then how many bytes were read.
 
         Raises UnreadableFile where nothing is of a session, or (`strict`) a line cannot be read.
         """
-        due, is_one = 0, False
-        first = ""
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part:
-                continue
-            value = value_of(raw, read_value)
-            if isinstance(value, Fault):
-                if strict:
-                    raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-                continue
-            if raw.member is not None:
-                value = {raw.member: value}
-            is_one = is_one or bool(judge(value)) or "sessionId" in value
-            self._session = self._session or text_in(value, "sessionId")
-            for record in _records(raw, value):
-                first = first or short_digest(codec.encode_sorted(record)).hex()
-                self._shape.add(record)
-        if not is_one:
+        yield from first_reading(self._raws, self._note, value_of=partial(value_of, read=read_value), path=self._path, strict=strict)
+        if not self._is_one:
             raise UnreadableFile(self._path, "nothing in it is a record of a Gemini CLI session; name its format with format=")
-        self._session = self._session or first
+        self._session = self._session or self._first
+
+    def _note(self, raw: Raw, value: Any) -> None:
+        if isinstance(value, Fault):
+            return
+        if raw.member is not None:
+            value = {raw.member: value}
+        self._is_one = self._is_one or bool(judge(value)) or "sessionId" in value
+        self._session = self._session or text_in(value, "sessionId")
+        for record in _records(raw, value):
+            self._first = self._first or short_digest(codec.encode_sorted(record)).hex()
+            self._shape.add(record)
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the items in the order they go onto the tape."""

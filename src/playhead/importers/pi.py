@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import UnreadableFile
 from playhead.importers.cutting import Cutter, value_of
-from playhead.importers.items import STEP, Item, Marks, short_digest
+from playhead.importers.first_reading import first_reading
+from playhead.importers.items import Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, read_value
 from playhead.importers.origin import Origin, date_of
 from playhead.importers.pi_records import FORMAT, judge, tell, tell_compaction
@@ -56,38 +58,28 @@ class Pi:
         self._compactions: list[_Compaction] = []
         self._anchors: dict[int, list[_Compaction]] = {}
         self._session = ""
+        self._first = ""
 
     def index(self, *, strict: bool) -> Iterator[int]:
         """Read the shape of the tree; yield now and then how many bytes were read.
 
         Raises UnreadableFile where no line is a record, or (`strict`) a line cannot be read.
         """
-        due = 0
-        first = ""
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part or raw.member is not None:
-                continue
-            value = value_of(raw, read_value)
-            if isinstance(value, Fault):
-                if strict:
-                    raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-                continue
-            first = first or (short_digest(raw.body).hex() if judge(value) else "")
-            if value.get("type") == "session":
-                self._session = self._session or text_in(value, "id")
-            self._add(raw, value)
-        if not first:
+        yield from first_reading(self._raws, self._note, value_of=partial(value_of, read=read_value), path=self._path, strict=strict)
+        if not self._first:
             raise UnreadableFile(self._path, "no line of it is a record of a pi session; name its format with format=")
-        self._session = self._session or first
+        self._session = self._session or self._first
         self._branches = self._tree.branches()
         for compaction in self._compactions:
             if self._branches[compaction.place] == MAIN:
                 self._anchors.setdefault(compaction.first_kept(self._tree, self._branches), []).append(compaction)
 
-    def _add(self, raw: Raw, record: Mapping[str, Any]) -> None:
+    def _note(self, raw: Raw, record: Any) -> None:
+        if raw.member is not None or isinstance(record, Fault):
+            return
+        self._first = self._first or (short_digest(raw.body).hex() if judge(record) else "")
+        if record.get("type") == "session":
+            self._session = self._session or text_in(record, "id")
         is_step = record.get("type") != "session" and bool(judge(record) or "parentId" in record)
         if record.get("type") == "compaction" and is_step:
             value = read_value(raw.body)

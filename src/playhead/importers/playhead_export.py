@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from playhead.entry import codec
@@ -14,7 +15,8 @@ from playhead.entry.lines import entry_from_json, misfits
 from playhead.errors import InvalidInput, UnreadableFile
 from playhead.importers.certainty import Certainty
 from playhead.importers.cutting import Cutter, value_of
-from playhead.importers.items import STEP, Item, Marks, short_digest
+from playhead.importers.first_reading import first_reading
+from playhead.importers.items import Item, Marks, short_digest
 from playhead.importers.lines import Fault, Raw, decode_value, read_value
 from playhead.importers.origin import Origin, date_of
 from playhead.importers.parts import with_parts
@@ -59,37 +61,34 @@ class PlayheadExport:
         self._path = path
         self._origin = Origin(format=FORMAT, source=source)
         self.brings_anchor = False
+        self._is_one = False
 
     def index(self, *, strict: bool) -> Iterator[int]:
         """Look for anchors; yield now and then how many bytes were read.
 
         Raises UnreadableFile where there is no entry, or (`strict`) a line cannot be read.
         """
-        due, found = 0, False
-        for raw in self._raws:
-            if raw.end >= due:
-                due = raw.end + STEP
-                yield raw.end
-            if raw.part or raw.member is not None:
-                continue
-            value = value_of(raw, read_value if strict else decode_value)
-            value = with_parts(value, path=self._path) if strict else value
-            if isinstance(value, Fault):
-                if strict:
-                    raise UnreadableFile(self._path, f"line {raw.line}: {value.why}", line=raw.line)
-                continue
-            for entry in _entries(value):
-                found = found or is_entry(entry)
-                self.brings_anchor = self.brings_anchor or (is_entry(entry) and entry["kind"] == ANCHOR)
-        if not found:
+        yield from first_reading(self._raws, self._note, value_of=self._whole if strict else partial(value_of, read=decode_value), path=self._path, strict=strict)
+        if not self._is_one:
             raise UnreadableFile(self._path, "no line of it is an entry that was exported; name its format with format=")
+
+    def _note(self, raw: Raw, value: Any) -> None:
+        if raw.member is not None or isinstance(value, Fault):
+            return
+        found = [entry for entry in _entries(value) if is_entry(entry)]
+        self._is_one = self._is_one or bool(found)
+        self.brings_anchor = self.brings_anchor or any(entry["kind"] == ANCHOR for entry in found)
+
+    def _whole(self, raw: Raw) -> Any:
+        """Return the value of a line, its payload whole, or the Fault that says why it has none."""
+        return with_parts(value_of(raw, read_value), path=self._path)
 
     def items(self, *, marks: Marks, notes: Notes, seen: Callable[[int], None]) -> Iterator[Item]:
         """Yield the entries in the order of the file."""
         cutter, earlier = Cutter(self._origin, notes=notes), _Earlier()
         for raw in self._raws:
             seen(raw.end)
-            value = with_parts(value_of(raw, read_value), path=self._path)
+            value = self._whole(raw)
             if isinstance(value, Fault):
                 yield from cutter.unreadable(raw, value.why)
             elif raw.member is not None:

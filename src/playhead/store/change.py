@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import Conflict, InvalidInput
+from playhead.errors import InvalidInput
 from playhead.store.family import Kin, kin_of
 from playhead.store.protocol import Head
 
 OPEN, MERGED, SQUASHED, DISCARDED = "open", "merged", "squashed", "discarded"
 """What a branch is: written to, or ended in one of three ways. The entries of a squashed one stand nowhere else, so it is kept."""
+
+_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +91,14 @@ def fork_point(change: Fork, *, end: int) -> int:
     return at
 
 
-def cut_point(change: Fork, name: str, *, end: int) -> int | None:
-    """Return behind which id a sidecar is cut, as `cuts` says, None where it is left out. Raises InvalidInput where there is no such entry."""
-    cut = None if change.cuts is None else change.cuts.get(name)
+def cut_point(change: Fork, name: str, *, end: int, marked_up_to: Callable[[], int]) -> int | None:
+    """Return the last id that a branch takes with it of a sidecar that ends at `end`, None where it takes none. Raises InvalidInput where `cuts` names no such entry.
+
+    `marked_up_to` returns the id of the last entry that was written when the main tape ended where it is forked, or before.
+    """
+    if change.cuts is None:
+        return end if change.at is None else marked_up_to()
+    cut = change.cuts.get(name)
     if cut is not None and (isinstance(cut, bool) or not isinstance(cut, int) or not 0 <= cut <= end):
         raise InvalidInput(f"The sidecar '{name}' of '{change.parent}' is cut at one of its entries, 1 to {end}, or at 0 to share nothing, not at {cut!r}.")
     return cut
@@ -102,6 +109,14 @@ def check_cuts(change: Fork, names: Iterable[str]) -> None:
     unknown = sorted({*(change.cuts or ())} - {*names})
     if unknown:
         raise InvalidInput(f"'{change.parent}' has no sidecar '{unknown[0]}' that shows anything, so it cannot be cut.")
+
+
+def check_close(change: Close) -> None:
+    """Raise InvalidInput unless it is a branch that ends, in one of the ways that there are."""
+    if not kin_of(change.tape).is_branch:
+        raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
+    if change.outcome not in _OUTCOMES:
+        raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
 
 
 def collectable(branches: Sequence[tuple[str, str, str | None, int | None]], *, tape: str, before: int) -> list[str]:
@@ -117,12 +132,6 @@ def collectable(branches: Sequence[tuple[str, str, str | None, int | None]], *, 
             children[parent] -= 1
             gone.append(name)
     return gone
-
-
-def expect(expected: Head | None, found: Head) -> None:
-    """Raise Conflict where a tape does not end at the head that was expected."""
-    if expected is not None and expected != found:
-        raise Conflict(expected=expected, found=found)
 
 
 def family_of(changes: Sequence[Change], *, unless: tuple[str, str] | None = None) -> str | None:

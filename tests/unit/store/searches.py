@@ -10,16 +10,14 @@ from random import Random
 from anyio import to_thread
 
 import playhead as ph
+from playhead.store.concordance.patience import Behind
 from playhead.store.family import kin_of
-from playhead.store.file.words.indexing import CatchUp as FileCatchUp
 from playhead.store.postgres.address import Address, part_of
-from playhead.store.postgres.indexing import CatchUp as PostgresCatchUp
 from playhead.store.postgres.reading import Reading
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import answer, question_of
 from playhead.store.ranked.protocol import Stretch
 from playhead.store.ranked.words import Words
-from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.segments import shown
 
 Kept = ph.SQLiteTapeStore | ph.FileTapeStore | ph.PostgresTapeStore
@@ -72,16 +70,16 @@ async def caught_up(store: Kept, *tapes: str) -> None:
     for tape in tapes:
         if isinstance(store, ph.SQLiteTapeStore):
             numbers = await store._read(lambda connection, tape=tape: [segment.low >> 32 for segment in whole.segments] if (whole := shown(connection, tape)) else [])
-            while await store._writing.run(CatchUp(numbers)):
+            while await store._writing.run(Behind(numbers)):
                 pass
         elif isinstance(store, ph.PostgresTapeStore):
             parts = await store._lanes.ask(partial(_parts, tape=tape))
-            while await store._lanes._indexing.run(PostgresCatchUp(parts)):
+            while await store._lanes._indexing.run(Behind(parts)):
                 pass
         else:
             root = kin_of(tape).root
             stems = await store._ask(tape, lambda lineage: [stretch.stem for stretch in lineage.stretches()])
-            while await store._write(root, FileCatchUp(root, stems)):
+            while await store._write(root, Behind(stems)):
                 pass
 
 

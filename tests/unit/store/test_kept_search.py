@@ -14,13 +14,13 @@ import pytest
 
 import playhead as ph
 from playhead.store.concordance.binding import bound, made_at_once
+from playhead.store.concordance.patience import PATIENCE
 from playhead.store.file.disk import Disk
 from playhead.store.file.place import Place
 from playhead.store.file.record.stretch import Stretch
 from playhead.store.file.words.volumes import write
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.words import Words
-from playhead.store.sqlite.searching import PATIENCE
 from playhead.store.sqlite.volumes import forget, keep
 from tests import stores
 from tests.unit.store.searches import Kept, caught_up, check, fill, flaws, said, volumes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date
@@ -128,17 +129,13 @@ class Family:
         check_cuts(change, [str(kin_of(source).sidecar) for source, _ in sidecars if await self.tapes.whole(source)])
         for source, name in sources:
             whole = await self.tapes.whole(source)
-            if name == change.tape:
-                whole = [entry for entry in whole if change.at is None or entry.id <= change.at]
-            elif not whole:
+            end = whole[-1].id if whole else 0
+            last: int | None = end if change.at is None else change.at
+            if name != change.tape:
+                last = cut_point(change, str(kin_of(source).sidecar), end=end, marked_up_to=partial(marked_up_to, whole, cut)) if whole else None
+            if last is None:
                 continue
-            elif change.cuts is not None:
-                last = cut_point(change, str(kin_of(source).sidecar), end=whole[-1].id)
-                if last is None:
-                    continue
-                whole = [entry for entry in whole if entry.id <= last]
-            elif change.at is not None:
-                whole = whole[: marked_up_to(whole, cut)]
+            whole = [entry for entry in whole if entry.id <= last]
             base = Head((await self.head(source)).generation, whole[-1].id if whole else 0)
             copies.append((BranchRecord(name=name, parent=source, base=base, state=OPEN, owner=change.owner, created_at=format_date(clock.now())), whole))
         try:

@@ -38,8 +38,8 @@ def shown(tape: str, entries: Iterable[TapeEntry]) -> list[TapeEntry]:
 
 
 def marked_up_to(entries: Sequence[TapeEntry], head: Head) -> int:
-    """Return how many entries of a sidecar were written when its main tape ended at `head` or before."""
-    return next((n for n in range(len(entries), 0, -1) if mark_of(entries[n - 1]) <= head), 0)
+    """Return the id of the last entry of a sidecar that was written when its main tape ended at `head` or before."""
+    return next((entry.id for entry in reversed(entries) if mark_of(entry) <= head), 0)
 
 
 def marks_for(marks: Sequence[int] | None, places: Sequence[int], *, main: Head, start: Head) -> list[Head]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from playhead.entry.entry import TapeEntry, placed
-from playhead.errors import BranchClosed, BranchNotFound, Conflict, InvalidInput, NameTaken
+from playhead.errors import BranchClosed, BranchNotFound, Conflict, NameTaken
 from playhead.store.adapted.marks import check_marks, marked, marked_up_to, marks_for
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, Change, Close, Fork, Reset, check_cuts, cut_point, fork_names, fork_point
+from playhead.store.change import OPEN, Append, Change, Close, Fork, Reset, check_close, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.intake import taken
 from playhead.store.protocol import Head
 from playhead.store.replay import Replay, key_of, replay
-
-_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 
 
 @dataclass(slots=True)
@@ -34,9 +33,9 @@ class Sketch:
         if head is not None and head != self.head:
             raise Conflict(expected=head, found=self.head)
 
-    def cut(self, count: int) -> Sketch:
-        """Return the sketch of a fork that shares so many entries."""
-        return Sketch(self.generation, self.entries[:count])
+    def cut(self, last: int) -> Sketch:
+        """Return the sketch of a fork that shares the entries up to an id."""
+        return Sketch(self.generation, [entry for entry in self.entries if entry.id <= last])
 
 
 class Rehearsal:
@@ -94,19 +93,17 @@ class Rehearsal:
         if change.tape in self._states:
             raise NameTaken(change.tape)
         self._states[change.tape] = OPEN
-        self._tapes[change.tape] = parent.cut(sum(entry.id <= at for entry in parent.entries))
+        self._tapes[change.tape] = parent.cut(at)
         kins = ((kin_of(name), sketch) for name, sketch in self._tapes.items() if sketch.entries)
         sketches = {kin.sidecar: sketch for kin, sketch in kins if kin.main == change.parent and kin.sidecar is not None}
         check_cuts(change, sketches)
         for name, sketch in sketches.items():
-            count = _cut(change, name, sketch, Head(parent.generation, at))
-            if count is not None:
-                self._tapes[sidecar_name(change.tape, name)] = sketch.cut(count)
+            last = cut_point(change, name, end=sketch.head.id, marked_up_to=partial(marked_up_to, sketch.entries, Head(parent.generation, at)))
+            if last is not None:
+                self._tapes[sidecar_name(change.tape, name)] = sketch.cut(last)
 
     def _close(self, change: Close) -> None:
-        kin = kin_of(change.tape)
-        if not kin.is_branch or change.outcome not in _OUTCOMES:
-            raise InvalidInput(f"A branch is closed as {', '.join(_OUTCOMES)}; '{change.tape}' cannot be closed as {change.outcome!r}.")
+        check_close(change)
         self._open(change.tape).expect(change.expected_head)
         self._states[change.tape] = change.outcome
 
@@ -129,11 +126,3 @@ class Rehearsal:
 
     def _tape(self, tape: str) -> Sketch:
         return self._tapes.setdefault(tape, Sketch())
-
-
-def _cut(change: Fork, name: str, sketch: Sketch, head: Head) -> int | None:
-    """Return how many entries of a sidecar a branch takes with it, None where it leaves it out."""
-    if change.cuts is not None:
-        last = cut_point(change, name, end=sketch.head.id)
-        return None if last is None else sum(entry.id <= last for entry in sketch.entries)
-    return len(sketch.entries) if change.at is None else marked_up_to(sketch.entries, head)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, closing, suppress
+from contextlib import AbstractAsyncContextManager, closing
 from contextvars import copy_context
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 from weakref import finalize
 from zlib import crc32
 
@@ -19,9 +18,10 @@ from anyio import to_thread
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import Conflict, InvalidInput, ReadOnly, StoreError, StoreUnavailable
+from playhead.errors import Conflict, InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
+from playhead.store.concordance.patience import Behind, hits
 from playhead.store.connection import Durability, SearchBy
 from playhead.store.failures import typed
 from playhead.store.family import kin_of, renaming
@@ -42,8 +42,7 @@ from playhead.store.file.place import Place
 from playhead.store.file.record.codec import LineCodec
 from playhead.store.file.record.lineage import Lineage
 from playhead.store.file.record.lines import body_of
-from playhead.store.file.words.indexing import CatchUp
-from playhead.store.file.words.searching import PATIENCE, Behind, Search
+from playhead.store.file.words.searching import Search
 from playhead.store.file.writer import Alone, Apart, Appending, Writer
 from playhead.store.health import Health
 from playhead.store.hop import deliver
@@ -210,15 +209,11 @@ class FileTapeStore:
     async def search(self, query: TapeQuery, text: str, *, smoothed: bool = False) -> list[Hit]:
         """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
         uses_volumes = self._place.keeps_words
-        search = Search(place=self._place, query=query, text=text, smoothed=smoothed, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._place.read_only else None)
-        found = await self._ask(query.tape, search)
-        if isinstance(found, Behind):
-            root = kin_of(query.tape).root
-            with suppress(StoreError):
-                while await self._write(root, CatchUp(root, found.stems, found.is_spoilt)):
-                    found = Behind(found.stems)
-            found = cast(list[Hit], await self._ask(query.tape, replace(search, patience=None)))
-        return found
+
+        def search(patience: int | None) -> Awaitable[list[Hit] | Behind[str]]:
+            return self._ask(query.tape, Search(place=self._place, query=query, text=text, smoothed=smoothed, uses_volumes=uses_volumes, patience=patience))
+
+        return await hits(search, catch_up=partial(self._write, kin_of(query.tape).root) if uses_volumes and not self._place.read_only else None)
 
     async def branch(self, name: str) -> BranchRecord | None:
         """Return what is known of a branch, or of the sidecar of a branch, that was forked; None where there is none."""
@@ -349,7 +344,7 @@ class FileTapeStore:
         self._closed = True
         await to_thread.run_sync(partial(stop_and_wait, *self._writing, self._reading))
 
-    def _write(self, root: str, work: Appending | Alone | Apart | CatchUp | None) -> Awaitable[Any]:
+    def _write(self, root: str, work: Appending | Alone | Apart | Behind[str] | None) -> Awaitable[Any]:
         """Hand work to the writer that does all of a family's; not itself a coroutine, as each one costs an append time."""
         self._check_writable()
         return self._writing[crc32(root.encode()) % _WRITERS].run(work)

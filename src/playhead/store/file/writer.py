@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.failures import typed
 from playhead.store.family import Kin
@@ -20,7 +21,7 @@ from playhead.store.file.members import member_stem
 from playhead.store.file.place import Place
 from playhead.store.file.record.draft import Draft
 from playhead.store.file.record.lines import Body
-from playhead.store.file.words.indexing import CatchUp, Indexing
+from playhead.store.file.words.indexing import Indexing
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.protocol import Head
@@ -83,7 +84,7 @@ class Writer:
 
     def _is_aside(self, job: Job) -> bool:
         """Do a job that makes volumes, for a moment; its result is whether there is more to do. False where it is another job."""
-        if not isinstance(job.work, CatchUp):
+        if not isinstance(job.work, Behind):
             return False
         try:
             self._place.health.check()

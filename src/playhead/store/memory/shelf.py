@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry, format_date, parse_date
 from playhead.errors import BranchClosed, BranchNotFound, InvalidInput, NameTaken, TapeNotFound
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, Append, BranchRecord, Close, Fork, Reset, check_cuts, cut_point, fork_names, fork_point
+from playhead.store.change import DISCARDED, MERGED, OPEN, Append, BranchRecord, Close, Fork, Reset, check_close, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.family import SIDECAR, Kin, kin_of, renaming, sidecar_name
 from playhead.store.memory.roll import Roll
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
 from playhead.store.replay import replay
 
-_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 _COLLECTED = (MERGED, DISCARDED)
 
 
@@ -124,9 +124,7 @@ class Shelf:
     def _cut(self, work: Fork, name: str, head: Head) -> int | None:
         """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
         beside = self.roll(sidecar_name(work.parent, name))
-        if work.cuts is not None:
-            return cut_point(work, name, end=beside.head.id)
-        return beside.head.id if work.at is None else beside.marked_up_to(head)
+        return cut_point(work, name, end=beside.head.id, marked_up_to=partial(beside.marked_up_to, head))
 
     def _fork(self, work: Fork, name: str, parent: str, base: Head, at: str) -> None:
         self._keep(name, self.roll(parent).forked(base.id))
@@ -134,11 +132,7 @@ class Shelf:
 
     def close(self, work: Close) -> tuple[TapeEntry, ...]:
         """End a branch and its sidecars."""
-        kin = kin_of(work.tape)
-        if not kin.is_branch:
-            raise InvalidInput(f"A branch is closed, and its sidecars with it, not '{work.tape}'.")
-        if work.outcome not in _OUTCOMES:
-            raise InvalidInput(f"A branch ends as {', '.join(_OUTCOMES)}, not as {work.outcome!r}.")
+        check_close(work)
         self._writable(work.tape).expect(work.expected_head)
         at = format_date(clock.now())
         for record in self._with_sidecars(work.tape):

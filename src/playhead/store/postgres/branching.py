@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
-from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, expect, fork_names, fork_point
+from playhead.errors import NameTaken
+from playhead.store.change import OPEN, BranchRecord, Close, Fork, check_close, check_cuts, collectable, cut_point, fork_names, fork_point
 from playhead.store.family import kin_of
 from playhead.store.lineage import cut
 from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, name_key
-from playhead.store.protocol import EMPTY, Head
+from playhead.store.protocol import Head
 from playhead.store.row import SEQ_BITS, date_text, microseconds
-
-_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+from playhead.store.tails import expect, main_of, writable
 
 
 def fork(family: Family, change: Fork, *, at: datetime) -> None:
     """Make a branch, and one of each sidecar that shows something. Raises InvalidInput, BranchNotFound, NameTaken."""
     fork_names(change)
-    parent = family.main(change.parent)
+    parent = main_of(family, change.parent)
     last = fork_point(change, end=0 if parent is None else parent.seq)
     if family.tail(change.tape) is not None:
         raise NameTaken(change.tape)
@@ -33,12 +33,9 @@ def fork(family: Family, change: Fork, *, at: datetime) -> None:
 
 def close(family: Family, change: Close, *, at: datetime) -> None:
     """End a branch and its sidecars. Raises InvalidInput, BranchNotFound, BranchClosed, Conflict."""
-    if not kin_of(change.tape).is_branch:
-        raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
-    if change.outcome not in _OUTCOMES:
-        raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
-    tail = family.writable(change.tape)
-    expect(change.expected_head, EMPTY if tail is None else tail.head)
+    check_close(change)
+    tail = writable(family, change.tape)
+    expect(change.expected_head, tail)
     members = [*([tail] if tail else []), *family.sidecars(change.tape)]
     family.send("close", outcome=change.outcome, at=microseconds(at), tapes=Numbers(member.tape_no for member in members))
     for member in members:
@@ -81,9 +78,7 @@ def _branch_off(family: Family, change: Fork, tail: Tail, end: int, *, mark: int
 
 def _end(family: Family, change: Fork, name: str, tail: Tail, head: Head) -> int | None:
     """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
-    if change.cuts is not None:
-        return cut_point(change, name, end=tail.seq)
-    return tail.seq if change.at is None else _marked_up_to(family, tail, head)
+    return cut_point(change, name, end=tail.seq, marked_up_to=partial(_marked_up_to, family, tail, head))
 
 
 def _marked_up_to(family: Family, tail: Tail, head: Head) -> int:

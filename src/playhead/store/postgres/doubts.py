@@ -5,10 +5,11 @@ from __future__ import annotations
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown
 from playhead.store.horizon import Horizon
+from playhead.store.making import Making, Written
 from playhead.store.postgres.appending import Doubt
 from playhead.store.postgres.family import Family
 from playhead.store.postgres.keys import columns
-from playhead.store.postgres.tapes import Tapes, Written
+from playhead.store.postgres.tapes import Tapes
 from playhead.store.row import written
 from playhead.store.statements import statements
 from playhead.store.work import Work, Writing
@@ -20,7 +21,7 @@ def settled(family: Family, *, work: Work, doubt: Doubt | None, horizon: Horizon
         landed = _landed(family, work.steps[0], doubt)
         if landed is not None:
             return (landed,)
-    return Tapes(family, horizon=horizon).do(work)
+    return Making(Tapes(family, horizon=horizon)).make(work)
 
 
 def _landed(family: Family, step: Writing, doubt: Doubt) -> tuple[TapeEntry, ...] | None:

@@ -9,17 +9,14 @@ from typing import Any
 from uuid import UUID
 
 from playhead import clock
-from playhead.errors import BranchClosed, BranchNotFound
 from playhead.store.change import BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.postgres.keys import NONE, Texts, name_key, raw
 from playhead.store.postgres.session import Row, Session
 from playhead.store.protocol import Head
-from playhead.store.row import LAST_SEQ, SEQ_BITS, cell, microseconds
+from playhead.store.row import SEQ_BITS, cell, microseconds
 from playhead.store.statements import statements
-
-LONG_AGO = -(1 << 62)
-"""The newest date of a tape that has no entries of its own."""
+from playhead.store.tails import LONG_AGO
 
 
 @dataclass(slots=True)
@@ -91,21 +88,6 @@ class Family:
             self.load(tape)
         return self._tails[tape]
 
-    def main(self, tape: str) -> Tail | None:
-        """Return where a tape ends, or the one that it is a sidecar of; None where it was never written. Raises BranchNotFound."""
-        kin = kin_of(tape)
-        tail = self.tail(kin.main)
-        if tail is None and kin.branch is not None:
-            raise BranchNotFound(kin.main)
-        return tail
-
-    def writable(self, tape: str) -> Tail | None:
-        """Return where a tape ends, None where it was never written. Raises BranchNotFound, BranchClosed."""
-        main = self.main(tape)
-        if main is not None and main.closed is not None:
-            raise BranchClosed(kin_of(tape).main, main.closed)
-        return self.tail(tape)
-
     def sidecars(self, tape: str) -> list[Tail]:
         """Return where the sidecars of a tape or branch end, in the order of their names."""
         self.tail(tape)
@@ -126,9 +108,9 @@ class Family:
         self.send("insert_tape", tape=tail.tape_no, generation=generation, at=now(), key=name_key(tape), main=NONE if main is None else name_key(main), name=tape)
         return self.keep(tail)
 
-    def begin_again(self, tail: Tail) -> Tail:
+    def begin_again(self, tape: str, tail: Tail) -> Tail:
         """Give a tape the number of its next generation; the entries of the old one are out of reach at once and removed when there is time."""
-        fresh = Tail(tail.name, self.number(), tail.generation + 1, 0, 0, main=tail.main)
+        fresh = Tail(tape, self.number(), tail.generation + 1, 0, 0, main=tail.main)
         self.send("retire", tape=tail.tape_no)
         self.send("begin_again", tape=tail.tape_no, fresh=fresh.tape_no)
         return self.keep(fresh)
@@ -194,11 +176,6 @@ class Family:
 def mains(names: Iterable[str]) -> list[str]:
     """Return names, those of the tapes that they are sidecars of, and those of their families."""
     return sorted({main for name in names for main in (name, kin_of(name).main, kin_of(name).root)})
-
-
-def room_for(tail: Tail, number: int) -> bool:
-    """Return whether so many more entries can stand on a tape."""
-    return tail.seq + number <= LAST_SEQ
 
 
 def new_id() -> UUID:

@@ -13,6 +13,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError
 from playhead.store.concordance.backlog import LEAST, Backlog, Steps
 from playhead.store.concordance.filling import Said, Standing, filled
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.concordance.volume import Volume
@@ -45,14 +46,6 @@ class Grown:
     """A tape on which enough was written for a volume."""
 
     tape: str
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUp:
-    """Tape numbers of which volumes are to be made now; where theirs are spoilt, those are removed first."""
-
-    parts: Sequence[Address]
-    is_spoilt: bool = False
 
 
 def grown(work: Work, made: Sequence[Sequence[TapeEntry]]) -> Iterator[Grown]:
@@ -105,16 +98,16 @@ class Indexer:
         if isinstance(job.work, Grown):
             self._backlog.grew(job.work.tape)
             return
-        asked: CatchUp = job.work
+        behind: Behind[Address] = job.work
         try:
-            job.result = self._done(lambda: self._hurry(asked))
+            job.result = self._done(lambda: self._hurry(behind))
         except Exception as exc:  # noqa: BLE001 - whatever it is, somebody waits for the answer
             job.error = typed(exc, server=self._link.server)
 
-    def _hurry(self, asked: CatchUp) -> bool:
-        for part in asked.parts if asked.is_spoilt else ():
+    def _hurry(self, behind: Behind[Address]) -> bool:
+        for part in behind.names if behind.is_spoilt else ():
             volumes.forget(self._link.session(), part)
-        return self._backlog.hurry(asked.parts)
+        return self._backlog.hurry(behind.names)
 
     def _step(self) -> bool:
         """Do a little of what nobody waits for; False where it failed or there is no more of it."""

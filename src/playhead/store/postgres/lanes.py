@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from playhead.entry.entry import TapeEntry
-from playhead.errors import PlayheadError
+from playhead.store.concordance.patience import Behind, hits
 from playhead.store.concordance.spare import Spare
 from playhead.store.family import kin_of
 from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.postgres import blobs, leases, marking, reader, records
-from playhead.store.postgres.address import Book
+from playhead.store.postgres.address import Address, Book
 from playhead.store.postgres.answering import Changes, Deed, Question, Registrar, answer
 from playhead.store.postgres.appending import Appender, Doubt
 from playhead.store.postgres.archived import archive, compact
 from playhead.store.postgres.branching import collect
-from playhead.store.postgres.indexing import CatchUp, Indexer, grown
+from playhead.store.postgres.indexing import Indexer, grown
 from playhead.store.postgres.locks import Locks
 from playhead.store.postgres.notices import Listener, Notifier
 from playhead.store.postgres.pieces import Pieces
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.renaming import rename
-from playhead.store.postgres.searching import PATIENCE, Behind, Search
+from playhead.store.postgres.searching import Search
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
 from playhead.store.postgres.volumes import shelves
@@ -98,14 +97,11 @@ class Lanes:
     async def search(self, query: TapeQuery, text: str, *, smoothed: bool) -> list[Hit]:
         """Return the entries found; where a search would have to read much itself, volumes are made first."""
         indexes = self._server.search == "index"
-        search = Search(query=query, text=text, smoothed=smoothed, shelves=self._shelves, uses_volumes=indexes, patience=PATIENCE if indexes and not self._server.read_only else None)
-        found: list[Hit] | Behind = await self.ask(search)
-        if isinstance(found, Behind):
-            with suppress(PlayheadError):  # what cannot be made is read
-                while await self._indexing.run(CatchUp(found.parts, found.is_spoilt)):
-                    found = Behind(found.parts)
-            found = cast("list[Hit]", await self.ask(replace(search, patience=None)))
-        return found
+
+        def search(patience: int | None) -> Awaitable[list[Hit] | Behind[Address]]:
+            return self.ask(Search(query=query, text=text, smoothed=smoothed, shelves=self._shelves, uses_volumes=indexes, patience=patience))
+
+        return await hits(search, catch_up=self._indexing.run if indexes and not self._server.read_only else None)
 
     async def do(self, tape: str, do: Callable[[Any], Any], *, makes: bool, purges: bool) -> Any:
         """Have something done to the family of a tape in one transaction."""

@@ -9,11 +9,12 @@ from playhead.store.postgres.family import Family, now
 from playhead.store.postgres.keys import name_key, raw, text_key
 from playhead.store.protocol import Head
 from playhead.store.row import cell, text
+from playhead.store.tails import main_of
 
 
 def take_lease(family: Family, *, tape: str, owner: str, seconds: float) -> Lease:
     """Lease a tape, by the server's clock. Raises LeaseHeld, InvalidInput, BranchNotFound."""
-    family.main(tape)
+    main_of(family, tape)
     ((at,),) = family.rows("server_time")
     lease = granted(tape, owner=owner, seconds=seconds, standing=_standing(family, tape), now=at if clock.is_machine() else None)
     _keep(family, lease)
@@ -29,7 +30,7 @@ def give_back(family: Family | None, *, lease: Lease) -> None:
 
 def move_cursor(family: Family, *, tape: str, consumer: str, head: Head) -> None:
     """Remember how far a consumer has read a tape. Raises BranchNotFound."""
-    family.main(tape)
+    main_of(family, tape)
     family.send("keep_cursor", name=name_key(tape), consumer=text_key(consumer), who=raw(cell(consumer)), generation=head.generation, seq=head.id, at=now())
 
 

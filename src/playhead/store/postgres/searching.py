@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.parts import Part, answered
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.postgres.address import Address, Segment, part_of
 from playhead.store.postgres.blobs import got
@@ -24,17 +24,7 @@ from playhead.store.ranked.hit import Hit
 from playhead.store.row import entry_of
 from playhead.store.statements import statements
 
-PATIENCE = 1024
-"""How many entries that are in no volume are read for a search; where there are more, volumes are made of them first."""
-
 _TRIES = 3
-
-
-class Behind(NamedTuple):
-    """Why a search has no answer yet: of some tape numbers much is in no volume, or their volumes are spoilt."""
-
-    parts: tuple[Address, ...]
-    is_spoilt: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +42,7 @@ class Search:
     uses_volumes: bool
     patience: int | None
 
-    def __call__(self, reading: Reading) -> list[Hit] | Behind:
+    def __call__(self, reading: Reading) -> list[Hit] | Behind[Address]:
         """Return the entries found, the best first, or what must be done first. Raises what a query raises."""
         found = ask_of(reading, self.query.tape, partial(self._found, reading), none=None)
         if found is None:
@@ -61,7 +51,7 @@ class Search:
             return []
         return found
 
-    def _found(self, reading: Reading, address: Address) -> list[Hit] | Behind:
+    def _found(self, reading: Reading, address: Address) -> list[Hit] | Behind[Address]:
         end, ids = view_of(reading, address, self.query)
         question = question_of(self.query, self.text, ids, smoothed=self.smoothed)
         last = end if self.query.ceiling is None else min(end, self.query.ceiling)

@@ -1,30 +1,26 @@
-"""Appends, resets and other changes to the tapes of a family that is held."""
+"""Writing to the tapes of a family that is held."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
-from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput
-from playhead.store.change import Close, Fork, expect
-from playhead.store.family import kin_of
+from playhead.store.change import Close, Fork
 from playhead.store.horizon import Horizon
-from playhead.store.lease import check_fence
+from playhead.store.making import Standing
 from playhead.store.parting import is_parted
 from playhead.store.postgres.archived import filled
 from playhead.store.postgres.blobs import get
 from playhead.store.postgres.branching import close, fork
-from playhead.store.postgres.family import LONG_AGO, Family, Tail, room_for
+from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
-from playhead.store.protocol import EMPTY
-from playhead.store.replay import Replay, key_of, nothing_stands, replay
-from playhead.store.row import LAST_SEQ, SEQ_BITS, RawRow, entry_of, written
-from playhead.store.work import Rewriting, Work, Writing
-
-Written = tuple[TapeEntry, ...]
+from playhead.store.replay import key_of, nothing_stands
+from playhead.store.row import RawRow, entry_of
+from playhead.store.tails import LONG_AGO
+from playhead.store.work import Work, Writing
 
 _AT_ONCE = 1000
 _NOT_MARKED = -1
@@ -38,102 +34,46 @@ def names_of(work: Work) -> list[str]:
 
 
 class Tapes:
-    """Makes changes to a family. What is refused raises (Conflict, KeyConflict, InvalidInput, ...), and the transaction is undone."""
+    """The tapes of a family that is held, as its transaction sees and writes them."""
 
     def __init__(self, family: Family, *, horizon: Horizon) -> None:
-        self._family = family
+        self.tails = self._family = family
         self._horizon = horizon
-        self._ends: dict[str, int] = {}
 
-    def do(self, work: Work) -> tuple[Written, ...] | None:
-        """Make all changes and return for each the entries as stored; None where the key of `unless` stands."""
-        if work.unless is not None:
-            tape, key = work.unless
-            self._family.main(tape)
-            if self._standing(tape, self._family.tail(tape), [key]):
-                return None
-        return tuple(self._step(work, step) for step in work.steps)
+    def fork(self, change: Fork, *, at: datetime) -> None:
+        """Make a branch, and one of each sidecar that shows something. Raises InvalidInput, BranchNotFound, NameTaken."""
+        fork(self._family, change, at=at)
 
-    def _step(self, work: Work, step: Writing | Fork | Close) -> Written:
-        match step:
-            case Rewriting():
-                return self._reset(step)
-            case Writing():
-                return self._append(step)
-            case Fork():
-                fork(self._family, step, at=work.at or clock.now())
-            case Close():
-                close(self._family, step, at=work.at or clock.now())
-        return ()
+    def close(self, change: Close, *, at: datetime) -> None:
+        """End a branch and its sidecars. Raises InvalidInput, BranchNotFound, BranchClosed, Conflict."""
+        close(self._family, change, at=at)
 
-    def _append(self, step: Writing) -> Written:
-        tail = self._writable(step)
-        keys = [key for entry in step.entries if (key := key_of(entry)) is not None]
-        if not keys:
-            expect(step.expected_head, EMPTY if tail is None else tail.head)
-            return self._insert(step, tail, range(len(step.rows)))
-        standing = self._standing(step.tape, tail, keys)
-        plan = replay(step.entries, standing=standing.get)
-        if plan.fresh:
-            expect(step.expected_head, EMPTY if tail is None else tail.head)
-        return self._insert_fresh(step, tail, plan)
+    def standing(self, tape: str, tail: Tail | None, keys: Sequence[str]) -> Standing:
+        """Return what tells which entry that a tape shows has one of some keys, asked for at once."""
+        return nothing_stands if tail is None else self._standing(tape, tail, keys).get
 
-    def _reset(self, step: Rewriting) -> Written:
-        tail = self._writable(step)
-        expect(step.expected_head, EMPTY if tail is None else tail.head)
-        plan = replay(step.entries, standing=nothing_stands)
-        if (tail is None or _was_never_written(tail)) and not plan.fresh:
-            return ()
-        fresh = self._family.begin(step.tape, generation=1) if tail is None else self._family.begin_again(tail)
-        self._ends[step.tape] = 0
-        return self._insert_fresh(step, fresh, plan)
-
-    def _writable(self, step: Writing) -> Tail | None:
-        if step.fence is not None:
-            check_fence(step.tape, fence=step.fence, epoch=self._family.epoch(step.tape))
-        return self._family.writable(step.tape)
-
-    def _insert_fresh(self, step: Writing, tail: Tail | None, plan: Replay) -> Written:
-        return plan.results(self._insert(step, tail, plan.fresh))
-
-    def _insert(self, step: Writing, tail: Tail | None, fresh: Sequence[int]) -> Written:
-        """Insert some of the rows of a change, by their places in it."""
-        if not fresh:
-            return ()
-        if tail is not None and not room_for(tail, len(fresh)):
-            raise InvalidInput(f"A tape holds at most {LAST_SEQ:,} entries; go on with another one.")
-        tail = tail or self._family.begin(step.tape)
-        self._ends.setdefault(step.tape, tail.seq)
-        first = tail.seq + 1
-        for start in range(0, len(fresh), _AT_ONCE):
-            self._insert_some(step, tail, fresh[start : start + _AT_ONCE])
+    def insert(self, step: Writing, tail: Tail, *, places: Sequence[int], marks: Sequence[int] | None) -> None:
+        """Write the rows at some places of a change at the end of a tape."""
+        if marks is None:
+            marks = [_NOT_MARKED] * len(places)
+        elif step.marks is None:
+            marks = [max(mark, tail.mark) for mark in marks]  # an append to a sidecar and one to its main tape may pass each other, yet marks rise
+        for start in range(0, len(places), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            self._insert_some(step, tail, places[some], marks[some])
         self._family.send("advance", tape=tail.tape_no, head=tail.seq, peak=tail.peak, mark=tail.mark)
         self._family.keep(tail)
-        return tuple(written(step.entries[place], step.rows[place], id) for id, place in enumerate(fresh, first))
 
-    def _insert_some(self, step: Writing, tail: Tail, places: Sequence[int]) -> None:
-        before, peaks, marks = tail.seq, Numbers(), Numbers()
+    def _insert_some(self, step: Writing, tail: Tail, places: Sequence[int], marks: Sequence[int]) -> None:
+        before, peaks = tail.seq, Numbers()
         for place in places:
             tail.peak = max(tail.peak, shown_date(step.rows[place].ts, horizon=self._horizon))
-            mark = self._mark(step, tail, place)
-            tail.mark = max(tail.mark, mark)
-            tail.seq += 1
             peaks.append(tail.peak)
-            marks.append(mark)
-        self._family.send("insert_entries", tape=tail.tape_no, before=before, peaks=peaks, marks=marks, **columns([step.rows[place] for place in places]))
+        tail.seq += len(places)
+        tail.mark = max(tail.mark, *marks)
+        self._family.send("insert_entries", tape=tail.tape_no, before=before, peaks=peaks, marks=Numbers(marks), **columns([step.rows[place] for place in places]))
 
-    def _mark(self, step: Writing, tail: Tail, place: int) -> int:
-        """Return the mark of an entry: where the main tape of its sidecar ends, or so many ids behind where it ended before this work."""
-        if tail.main is None:
-            return _NOT_MARKED
-        main = self._family.tail(tail.main) or self._family.begin(tail.main)
-        if step.marks is None:
-            return max(main.as_mark, tail.mark)
-        return main.generation << SEQ_BITS | self._ends.get(tail.main, main.seq) + step.marks[place]
-
-    def _standing(self, tape: str, tail: Tail | None, keys: Sequence[str]) -> dict[str, TapeEntry]:
-        if tail is None:
-            return {}
+    def _standing(self, tape: str, tail: Tail, keys: Sequence[str]) -> dict[str, TapeEntry]:
         segments = tail.shown()
         rows = self._family.rows("standing", tapes=Numbers(no for no, _ in segments), lasts=Numbers(last for _, last in segments), wanted=Texts(map(text_key, dict.fromkeys(keys))))
         by_number = groupby(sorted(rows, key=_by_number), key=_by_number)
@@ -152,8 +92,3 @@ class Tapes:
 def shown_date(ts: int, *, horizon: Horizon) -> int:
     """Return a date as it counts for the newest of its tape: not at all where it lies behind the horizon."""
     return LONG_AGO if horizon.hides(ts) else ts
-
-
-def _was_never_written(tail: Tail) -> bool:
-    """Return whether a tape is only there because its family is."""
-    return kin_of(tail.name).is_root and tuple(tail.head) == (0, 0)

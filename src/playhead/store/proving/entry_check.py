@@ -14,12 +14,10 @@ from playhead.store.flaws import Flaws
 from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.row import LAST_SEQ, is_sealed, text
+from playhead.store.tails import LONG_AGO
 
 Full = tuple[Any, ...]
 """An entry with all that is proved: place, kind, ts, digest, meta, body, peak, uid, idem_key, anchor, mark, enc, search."""
-
-LONG_AGO = -(1 << 62)
-"""The newest date of a tape that has no entries of its own."""
 
 _SEALED = 6
 

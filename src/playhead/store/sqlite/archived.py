@@ -13,6 +13,7 @@ from playhead.store.retention import Moved
 from playhead.store.row import LAST_SEQ, SEQ_BITS, RawRow, eid
 from playhead.store.sqlite.tails import Tails
 from playhead.store.statements import statements
+from playhead.store.tails import main_of
 
 
 class Source(Protocol):
@@ -51,7 +52,7 @@ def filled(source: Source, rows: Iterable[tuple[Any, ...]]) -> Iterator[RawRow]:
 
 def archive(tails: Tails, tape: str, upto: int) -> Moved:
     """Move the next own entries of a tape, up to an id, to a segment. Raises StoreDamaged where an entry is not as it was written, BranchNotFound."""
-    tail = tails.tail(tape) if tails.main(tape) is not None else None
+    tail = tails.tail(tape) if main_of(tails, tape) is not None else None
     if tail is None:
         return Moved()
     return archived.move(_Own(tails, tail.tape_no), before=eid(tail.tape_no, tail.before), stop=eid(tail.tape_no, min(upto, tail.seq)), tape=tape)

@@ -5,25 +5,26 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from datetime import datetime
+from functools import partial
 
-from playhead.errors import InvalidInput, NameTaken
-from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED, BranchRecord, Close, Fork, check_cuts, collectable, cut_point, fork_names, fork_point
+from playhead.errors import NameTaken
+from playhead.store.change import OPEN, BranchRecord, Close, Fork, check_close, check_cuts, collectable, cut_point, fork_names, fork_point
 from playhead.store.damage import missing
 from playhead.store.family import SIDECAR, kin_of
 from playhead.store.lineage import cut
 from playhead.store.protocol import Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text, eid, microseconds
 from playhead.store.sqlite.records import between
-from playhead.store.sqlite.tails import Branching, Tail, Tails, expect
+from playhead.store.sqlite.tails import Branching, Tail, Tails
 from playhead.store.statements import statements
-
-_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+from playhead.store.tails import expect, main_of, writable
 
 
 def fork(tails: Tails, change: Fork, *, at: datetime) -> None:
     """Make a branch, and one of each sidecar that shows something. Raises InvalidInput, BranchNotFound, NameTaken, StoreDamaged."""
-    parent = _parent(tails, change)
-    last = _checked_id(change, parent)
+    fork_names(change)
+    parent = main_of(tails, change.parent)
+    last = fork_point(change, end=0 if parent is None else parent.seq)
     if tails.tail(change.tape) is not None:
         raise NameTaken(change.tape)
     head = Head(parent.generation if parent else 0, last)
@@ -37,12 +38,8 @@ def fork(tails: Tails, change: Fork, *, at: datetime) -> None:
 
 def close(tails: Tails, change: Close, *, at: datetime) -> None:
     """End a branch and its sidecars. Raises InvalidInput, BranchNotFound, BranchClosed, Conflict."""
-    kin = kin_of(change.tape)
-    if not kin.is_branch:
-        raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
-    if change.outcome not in _OUTCOMES:
-        raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
-    tail = tails.writable(change.tape)
+    check_close(change)
+    tail = writable(tails, change.tape)
     expect(change.expected_head, tail)
     names = [change.tape, *_members(tails, change.tape + SIDECAR)]
     tails.execute_many(statements("family")["close"], [(change.outcome, microseconds(at), name) for name in names])
@@ -75,15 +72,6 @@ def remove(tails: Tails, name: str) -> None:
         del tails.known[name]
 
 
-def _parent(tails: Tails, change: Fork) -> Tail | None:
-    fork_names(change)
-    return tails.main(change.parent)
-
-
-def _checked_id(change: Fork, parent: Tail | None) -> int:
-    return fork_point(change, end=0 if parent is None else parent.seq)
-
-
 def _forked(change: Fork, parent: str, tail: Tail, end: int, at: datetime) -> Branching:
     """Return what is made of the parent, or of a sidecar of it, that is shown up to an id."""
     lineage = cut(_lineage(tail), end)
@@ -94,9 +82,7 @@ def _forked(change: Fork, parent: str, tail: Tail, end: int, at: datetime) -> Br
 
 def _end(tails: Tails, change: Fork, name: str, tail: Tail, head: Head) -> int | None:
     """Return the last id of a sidecar that a branch takes with it, None where it takes none of it."""
-    if change.cuts is not None:
-        return cut_point(change, str(kin_of(name).sidecar), end=tail.seq)
-    return tail.seq if change.at is None else _marked_up_to(tails, name, tail, head)
+    return cut_point(change, str(kin_of(name).sidecar), end=tail.seq, marked_up_to=partial(_marked_up_to, tails, name, tail, head))
 
 
 def _sidecars(tails: Tails, tape: str) -> list[tuple[str, Tail]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from playhead.store.concordance.backlog import LEAST, Backlog, Steps
 from playhead.store.concordance.filling import Said, Standing, filled, stand
 from playhead.store.concordance.library import Library
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.volume import Volume
 from playhead.store.lock import FileLock
 from playhead.store.parting import Load
@@ -24,14 +24,6 @@ from playhead.store.sqlite.volumes import Kept
 from playhead.store.statements import statements
 
 _REMOVED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class CatchUp:
-    """Tape numbers of which volumes are to be made now; where theirs are spoilt, those are removed first."""
-
-    tape_nos: Sequence[int]
-    is_spoilt: bool = False
 
 
 class Indexing:
@@ -52,12 +44,11 @@ class Indexing:
         self._synchronous = synchronous
         self.backlog = Backlog(self._steps)
 
-    def hurry(self, asked: CatchUp) -> bool:
+    def hurry(self, behind: Behind[int]) -> bool:
         """Make volumes for a moment, and return whether there are more to make. Raises StoreError, sqlite3.Error."""
-        if asked.is_spoilt:
-            for tape_no in asked.tape_nos:
-                _Shelf(self, tape_no).forget()
-        return self.backlog.hurry(asked.tape_nos)
+        for tape_no in behind.names if behind.is_spoilt else ():
+            _Shelf(self, tape_no).forget()
+        return self.backlog.hurry(behind.names)
 
     def _steps(self, name: Hashable) -> Steps:
         """Make volumes of a tape number, or of the tape of a name where enough stands on it."""

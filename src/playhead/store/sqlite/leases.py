@@ -9,11 +9,12 @@ from playhead.store.protocol import Head
 from playhead.store.row import microseconds
 from playhead.store.sqlite.tails import Tails
 from playhead.store.statements import statements
+from playhead.store.tails import main_of
 
 
 def take_lease(tails: Tails, tape: str, *, owner: str, seconds: float) -> Lease:
     """Lease a tape. Raises LeaseHeld, InvalidInput, BranchNotFound."""
-    tails.main(tape)
+    main_of(tails, tape)
     lease = granted(tape, owner=owner, seconds=seconds, standing=_standing(tails, tape))
     _keep(tails, lease)
     return lease
@@ -28,7 +29,7 @@ def give_back(tails: Tails, lease: Lease) -> None:
 
 def move_cursor(tails: Tails, tape: str, *, consumer: str, head: Head) -> None:
     """Remember how far a consumer has read a tape. Raises BranchNotFound."""
-    tails.main(tape)
+    main_of(tails, tape)
     tails.execute(statements("family")["keep_cursor"], (tape, consumer, head.generation, head.id, microseconds(clock.now())))
 
 

@@ -8,6 +8,7 @@ from playhead.store.sqlite.branching import remove
 from playhead.store.sqlite.records import between
 from playhead.store.sqlite.tails import Tails
 from playhead.store.statements import statements
+from playhead.store.tails import main_of
 
 Parents = dict[str, str | None]
 """The names of a family, each with that of its parent, None where it was not forked."""
@@ -16,7 +17,7 @@ Parents = dict[str, str | None]
 def rename(tails: Tails, tape: str, name: str) -> None:
     """Rename a tape and its family, or a branch and its sidecars. Raises NameTaken, TapeNotFound, BranchNotFound, InvalidInput."""
     old, new = renaming(tape, name)
-    tails.main(tape)
+    main_of(tails, tape)
     family = _family(tails, old.root)
     renamed = {kin.name: kin.moved_to(new) for kin in map(kin_of, family) if old.branch is None or kin.branch == old.branch}
     if not _holds_something(tails, family):

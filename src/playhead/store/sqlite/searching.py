@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.parts import Part, answered
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.parting import Load
 from playhead.store.query import TapeQuery
@@ -23,16 +23,6 @@ from playhead.store.sqlite.segments import Segment, shown
 from playhead.store.sqlite.volumes import kept, opened
 from playhead.store.sqlite.windows import ids_of
 from playhead.store.statements import statements
-
-PATIENCE = 1024
-"""How many entries that are in no volume are read for a search; where there are more, volumes are made of them first."""
-
-
-class Behind(NamedTuple):
-    """Why a search has no answer yet: of some tape numbers much is in no volume, or their volumes are spoilt."""
-
-    tape_nos: tuple[int, ...]
-    is_spoilt: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +41,7 @@ class Search:
     uses_volumes: bool
     patience: int | None
 
-    def __call__(self, connection: sqlite3.Connection) -> list[Hit] | Behind:
+    def __call__(self, connection: sqlite3.Connection) -> list[Hit] | Behind[int]:
         """Return the entries found, the best first, or what must be done first. Raises what a query raises."""
         query = self.query
         tape = shown(connection, query.tape)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from contextvars import copy_context
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,10 +18,11 @@ from anyio import to_thread
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
-from playhead.errors import InvalidInput, ReadOnly, StoreError, StoreUnavailable
+from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.concordance.library import Library
+from playhead.store.concordance.patience import Behind, hits
 from playhead.store.connection import Durability, Network, Place, SearchBy
 from playhead.store.health import Health
 from playhead.store.lane import Lane, Queue, stop_and_wait
@@ -38,10 +38,9 @@ from playhead.store.sqlite import blobs, marking, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.archived import archive
 from playhead.store.sqlite.branching import collect
-from playhead.store.sqlite.indexing import CatchUp
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
 from playhead.store.sqlite.renaming import rename
-from playhead.store.sqlite.searching import PATIENCE, Behind, Search
+from playhead.store.sqlite.searching import Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.writer import Writer
 from playhead.store.timeout import checked_timeout
@@ -230,16 +229,11 @@ class SQLiteTapeStore:
         """Return the entries of what a query leaves that are most about a text, the best first. Raises what a query raises."""
         checked_name(query.tape)
         uses_volumes = self._place.search == "index"
-        search = Search(
-            query=query, text=text, smoothed=smoothed, library=self._library, load=self._load, uses_volumes=uses_volumes, patience=PATIENCE if uses_volumes and not self._read_only else None
-        )
-        found = await self._read(search)
-        if isinstance(found, Behind):
-            with suppress(StoreError):
-                while await self._writing.run(CatchUp(found.tape_nos, found.is_spoilt)):
-                    found = Behind(found.tape_nos)
-            found = cast(list[Hit], await self._read(replace(search, patience=None)))
-        return found
+
+        def search(patience: int | None) -> Awaitable[list[Hit] | Behind[int]]:
+            return self._read(Search(query=query, text=text, smoothed=smoothed, library=self._library, load=self._load, uses_volumes=uses_volumes, patience=patience))
+
+        return await hits(search, catch_up=self._writing.run if uses_volumes and not self._read_only else None)
 
     async def count(self, query: TapeQuery) -> int:
         """Return how many entries `fetch_all` would return."""

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from playhead import clock
-from playhead.errors import BranchClosed, BranchNotFound
-from playhead.store import change
 from playhead.store.change import OPEN, BranchRecord
 from playhead.store.family import kin_of
-from playhead.store.protocol import EMPTY, Head
+from playhead.store.protocol import Head
 from playhead.store.row import LAST_SEQ, SEQ_BITS, eid, microseconds
 from playhead.store.sqlite.volumes import forget, of_tape
 from playhead.store.statements import statements
-
-LONG_AGO = -(1 << 62)
-"""The newest date of a tape that has no entries of its own."""
+from playhead.store.tails import LONG_AGO
 
 _REMEMBERED = 4096
 
@@ -45,7 +41,7 @@ class Tail:
         return Head(self.generation, self.seq)
 
     @property
-    def mark(self) -> int:
+    def as_mark(self) -> int:
         """The mark of a sidecar's entry that is written now, where this is its main tape."""
         return self.generation << SEQ_BITS | self.seq
 
@@ -97,21 +93,6 @@ class Tails:
         tail.closed = None if kin.sidecar is not None or state == OPEN else state
         tail.main = None if kin.sidecar is None else kin.main
         return tail
-
-    def main(self, tape: str) -> Tail | None:
-        """Return where a tape ends, or the one that it is a sidecar of; None where it was never written. Raises BranchNotFound."""
-        kin = kin_of(tape)
-        tail = self.tail(kin.main)
-        if tail is None and kin.branch is not None:
-            raise BranchNotFound(kin.main)
-        return tail
-
-    def writable(self, tape: str) -> Tail | None:
-        """Return where a tape ends, None where it was never written. Raises BranchNotFound, BranchClosed."""
-        main = self.main(tape)
-        if main is not None and main.closed is not None:
-            raise BranchClosed(kin_of(tape).main, main.closed)
-        return self.tail(tape)
 
     def epoch(self, tape: str) -> int:
         """Return the epoch of the newest lease of a tape, 0 where it was never leased."""
@@ -174,8 +155,3 @@ class Tails:
             for name in ("purge_kinds", "purge_uids", "purge_entries"):
                 self.execute(self._sql[name], (low, edge))
         return True
-
-
-def expect(expected: Head | None, tail: Tail | None) -> None:
-    """Raise Conflict where a tape does not end at the head that was expected."""
-    change.expect(expected, EMPTY if tail is None else tail.head)

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from playhead.errors import PlayheadError, StoreError
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.connection import Place, connect, disconnect
 from playhead.store.failures import typed
@@ -17,7 +18,7 @@ from playhead.store.health import Health
 from playhead.store.hop import Job, deliver
 from playhead.store.lane import Queue
 from playhead.store.presence import OpenFile, Presence
-from playhead.store.sqlite.indexing import CatchUp, Indexing
+from playhead.store.sqlite.indexing import Indexing
 from playhead.store.sqlite.tapes import Tapes
 from playhead.store.statements import statements
 from playhead.store.work import Act, Apart, Work, Writing, prepared
@@ -220,7 +221,7 @@ class Writer:
 
     def _is_aside(self, job: Job) -> bool:
         """Do a job that makes volumes of what grew, for a moment; its result is whether there is more to do. False where it is another job."""
-        if not isinstance(job.work, CatchUp):
+        if not isinstance(job.work, Behind):
             return False
         try:
             self._health.check()

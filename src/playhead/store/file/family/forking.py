@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import NameTaken
@@ -32,7 +33,7 @@ def fork(revision: Revision, work: Intake, change: Fork) -> None:
     if kin in revision.sheets or not _is_free(revision.household.family, label):
         raise NameTaken(change.tape)
     _name_family(revision)
-    cuts = forking.cuts(change, parent, None if change.at is None else Head(head.generation, at))
+    cuts = forking.cuts(change, parent, Head(head.generation, at))
     header = Header(
         kin=kin,
         date=work.date,
@@ -89,13 +90,12 @@ class Forking:
                 return Origin(parent=kin.branch, base=base, source=kin.branch, place=recording.up_to(base.id).tail.end)
         return self._inherited(kin, base, before)
 
-    def cuts(self, change: Fork, parent: Kin, limit: Head | None) -> dict[str, Head]:
+    def cuts(self, change: Fork, parent: Kin, limit: Head) -> dict[str, Head]:
         """Return where each sidecar of a tape is cut: where the change says, where it ends, or behind what was written when the tape ended at a limit."""
         heads = {name: head for name in sorted(self._sidecars(parent)) if (head := self._revision.head(parent._replace(sidecar=name))).id}
         check_cuts(change, heads)
-        if change.cuts is not None:
-            return {name: head._replace(id=cut) for name, head in heads.items() if (cut := cut_point(change, name, end=head.id)) is not None}
-        return {name: head if limit is None else head._replace(id=self._marked_up_to(parent._replace(sidecar=name), limit)) for name, head in heads.items()}
+        ends = {name: cut_point(change, name, end=head.id, marked_up_to=partial(self._marked_up_to, parent._replace(sidecar=name), limit)) for name, head in heads.items()}
+        return {name: heads[name]._replace(id=end) for name, end in ends.items() if end is not None}
 
     def standing(self, kin: Kin, header: Header) -> Standing:
         """Return what tells which entry that a branch shows of its parent has a key."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import BranchClosed, InvalidInput
-from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Reset
+from playhead.store.change import Append, Close, Reset, check_close
 from playhead.store.family import Kin
 from playhead.store.file.family.household import Household
 from playhead.store.file.family.intake import Intake
@@ -19,8 +19,6 @@ from playhead.store.file.record.sheet import Sheet
 from playhead.store.file.record.tail import Tail
 from playhead.store.protocol import Head
 from playhead.store.replay import nothing_stands
-
-_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
 
 
 class Revision:
@@ -55,8 +53,7 @@ class Revision:
 
     def close(self, work: Intake, change: Close) -> None:
         """End a branch. Raises Conflict, BranchNotFound, BranchClosed, InvalidInput."""
-        if not work.kin.is_branch or change.outcome not in _OUTCOMES:
-            raise InvalidInput(f"A branch is closed as {', '.join(_OUTCOMES)}, its sidecars with it: not '{change.tape}' as {change.outcome!r}.")
+        check_close(change)
         sheet = self.writable(work.kin)
         sheet.draft.expect(change.expected_head)
         sheet.ended = (change.outcome, work.date)

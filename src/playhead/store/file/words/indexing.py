@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from playhead.errors import StoreError
 from playhead.store.concordance.backlog import LEAST, Backlog, Steps
 from playhead.store.concordance.binding import bound, merged
 from playhead.store.concordance.chain import MOST_BYTES, due
 from playhead.store.concordance.library import Library
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.concordance.volume import MOST_IDS
 from playhead.store.file.family.steps import forget_words
@@ -24,15 +24,6 @@ from playhead.store.ranked.words import Words
 _AT_ONCE = 32
 
 
-@dataclass(frozen=True, slots=True)
-class CatchUp:
-    """Files, by their stems, of which volumes are to be made now; where theirs are spoilt, those are removed first."""
-
-    root: str
-    stems: Sequence[str]
-    is_spoilt: bool = False
-
-
 class Indexing:
     """Makes volumes of the files that grew, and one of several. Where that fails for a file it is left to the searches, which need no volume.
 
@@ -44,11 +35,11 @@ class Indexing:
         self._place = place
         self._library = Library()
 
-    def hurry(self, asked: CatchUp) -> bool:
+    def hurry(self, behind: Behind[str]) -> bool:
         """Make volumes for a moment, and return whether there are more to make."""
-        for stem in asked.stems if asked.is_spoilt else ():
+        for stem in behind.names if behind.is_spoilt else ():
             forget_words(self._place, stem)
-        return self.backlog.hurry(asked.stems)
+        return self.backlog.hurry(behind.names)
 
     def _steps(self, name: Hashable) -> Steps:
         """Make volumes of a file; what cannot be read or written is left."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.parts import Part, answered
+from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.postings import SpoiltVolume, VolumeGone
 from playhead.store.file.place import Place
 from playhead.store.file.reader import bounds
@@ -22,18 +22,7 @@ from playhead.store.ranked.answering import Question, question_of
 from playhead.store.ranked.best import Ranked
 from playhead.store.ranked.hit import Hit
 
-PATIENCE = 1024
-"""How many entries of a file that are in no volume are read for a search; where there are more, volumes are made of them first."""
-
-
 _TRIES = 3
-
-
-class Behind(NamedTuple):
-    """Why a search has no answer yet: much of some files, by their stems, is in no volume, or their volumes are spoilt."""
-
-    stems: tuple[str, ...]
-    is_spoilt: bool = False
 
 
 class _Late(Exception):
@@ -55,7 +44,7 @@ class Search:
     uses_volumes: bool
     patience: int | None
 
-    def __call__(self, tape: Lineage) -> list[Hit] | Behind:
+    def __call__(self, tape: Lineage) -> list[Hit] | Behind[str]:
         """Return the entries found, the best first, or what must be done first. Raises what a query raises."""
         query = self.query
         if not tape.is_dense:

@@ -15,9 +15,9 @@ from playhead.store.intake import meta_to_keep
 from playhead.store.loss import LOST, PART_LOST, Loss
 from playhead.store.proving.catalogue import REMOVED, Numbered
 from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, date_text, eid, microseconds, row_of
-from playhead.store.sqlite.tails import LONG_AGO
 from playhead.store.sqlite.upkeep.remains import Remains
 from playhead.store.statements import statements
+from playhead.store.tails import LONG_AGO
 
 _PAGE = 4096
 
