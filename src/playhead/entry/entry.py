@@ -120,16 +120,7 @@ class TapeEntry:
 
         A store whose bytes may be damaged gives a `decode` that checks them and raises StoreDamaged.
         """
-        return cls.told(id=id, kind=kind, by=_Bytes(payload, meta, date, decode))
-
-    @classmethod
-    def told(cls, *, id: int, kind: str, by: Telling) -> TapeEntry:
-        """Return an entry of which the rest is asked for when it is first read; what that raises is raised then."""
-        entry: TapeEntry = object.__new__(_StoredEntry)
-        _set(entry, "id", id)
-        _set(entry, "kind", kind)
-        _set(entry, "by", by)
-        return entry
+        return told(id=id, kind=kind, by=_Bytes(payload, meta, date, decode))
 
 
 class _Bytes:
@@ -195,6 +186,15 @@ def _meta(meta: Mapping[str, object]) -> FrozenDict:
 
 _set = object.__setattr__
 _CANONICAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", re.ASCII)
+
+
+def told(*, id: int, kind: str, by: Telling) -> TapeEntry:
+    """Return an entry of which the rest is asked for when it is first read; what that raises is raised then."""
+    entry: TapeEntry = object.__new__(_StoredEntry)
+    _set(entry, "id", id)
+    _set(entry, "kind", kind)
+    _set(entry, "by", by)
+    return entry
 
 
 def stamped(entry: TapeEntry) -> TapeEntry:

@@ -11,7 +11,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from playhead.entry import codec
-from playhead.entry.entry import ANCHOR, TapeEntry, event_name
+from playhead.entry.entry import ANCHOR, TapeEntry, event_name, told
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import StoreDamaged
 from playhead.store.damage import altered, missing
@@ -121,7 +121,7 @@ def entry_of(row: RawRow, *, tape: str, load: Load = no_blob) -> TapeEntry:
     """
     try:
         if _EARLIEST <= row[2] <= _LATEST:
-            return TapeEntry.told(id=row[0] & LAST_SEQ, kind=text(row[1]), by=_Reading(row, tape, load))
+            return told(id=row[0] & LAST_SEQ, kind=text(row[1]), by=_Reading(row, tape, load))
     except (TypeError, AttributeError, ValueError) as exc:
         raise damage_of(row, tape=tape) from exc
     raise damage_of(row, tape=tape)
