@@ -9,7 +9,6 @@ import time
 import anyio
 import pytest
 
-from playhead.entry.entry import TapeEntry
 from playhead.errors import BranchNotFound
 from playhead.store.change import MERGED
 from playhead.store.family import branch_name, sidecar_name
@@ -98,27 +97,6 @@ async def go(path):
                 found = await store.fetch_all(TapeQuery(tape="t").newest_first().limit(1))
                 last = found[0].payload["n"] if found else 0
                 await store.append("t", TapeEntry(0, "count", {"n": last + 1}, {}))
-
-anyio.run(go, sys.argv[1])
-"""
-
-HOLDER = """
-import sys, anyio
-from playhead.entry.entry import TapeEntry
-from playhead.errors import LeaseLost
-from playhead.store.sqlite.store import SQLiteTapeStore
-
-async def go(path):
-    async with SQLiteTapeStore(path) as store:
-        lease = await store.lease("t", owner="first", seconds=0.05)
-        await store.append_many("t", [TapeEntry.event("first")], fence=lease.epoch)
-        print("leased", flush=True)
-        sys.stdin.readline()
-        try:
-            await store.append_many("t", [TapeEntry.event("too late")], fence=lease.epoch)
-            print("accepted")
-        except LeaseLost:
-            print("refused")
 
 anyio.run(go, sys.argv[1])
 """
@@ -219,37 +197,6 @@ def test_processes_that_lock_a_tape_read_and_write_one_after_the_other(tmp_path)
             return [e.payload["n"] for e in await store.fetch_all(TapeQuery(tape="t"))]
 
     assert anyio.run(counted) == list(range(1, 101))
-
-
-@unix
-def test_a_holder_that_was_stopped_past_its_lease_writes_no_more(tmp_path):
-    import subprocess
-
-    path = tmp_path / "tapes.db"
-    holder = started(HOLDER, path, stdin=subprocess.PIPE)
-    assert holder.stdout.readline().strip() == b"leased"
-    holder.send_signal(signal.SIGSTOP)
-
-    async def rival():
-        async with SQLiteTapeStore(path) as store:
-            while True:
-                try:
-                    lease = await store.lease("t", owner="second", seconds=60)
-                    break
-                except Exception:  # noqa: BLE001 - it is asked for until the first one has run out
-                    await anyio.sleep(0.01)
-            await store.append_many("t", [TapeEntry.event("second")], fence=lease.epoch)
-
-    anyio.run(rival)
-    holder.send_signal(signal.SIGCONT)
-    out, err = holder.communicate(b"\n", timeout=60)
-    assert out.split() == [b"refused"], err
-
-    async def names():
-        async with SQLiteTapeStore(path, read_only=True) as store:
-            return [e.payload["name"] for e in await store.fetch_all(TapeQuery(tape="t"))]
-
-    assert anyio.run(names) == ["first", "second"]
 
 
 @unix

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -15,6 +14,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from playhead.errors import PlayheadError, ToolFailed
+from playhead.store.hop import in_trio
 
 THREADS = 64
 """How many functions that are not async run at once in one event loop; one that hangs keeps its thread."""
@@ -82,8 +82,7 @@ def is_cancelled() -> bool:
     """Return whether this task is cancelled: otherwise a cancellation that a tool raises is that of something it waited for."""
     if anyio.current_effective_deadline() == -math.inf:
         return True
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_task():
+    if in_trio():
         return True
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

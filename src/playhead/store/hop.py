@@ -70,9 +70,15 @@ def _settle(jobs: list[Job]) -> None:
         job.settle()
 
 
+def in_trio() -> bool:
+    """Return whether this is a task of trio's; while another thread is importing that, it is not."""
+    lowlevel = getattr(sys.modules.get("trio"), "lowlevel", None)
+    return lowlevel is not None and bool(lowlevel.in_trio_task())
+
+
 def _here() -> tuple[Ticket, Post]:
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_task():
+    if in_trio():
+        trio = sys.modules["trio"]
         return _TrioTicket(trio.Event()), trio.lowlevel.current_trio_token().run_sync_soon
     loop = asyncio.get_running_loop()
     return loop.create_future(), loop.call_soon_threadsafe

@@ -189,7 +189,7 @@ def given(value: Any) -> Any:
 def _context() -> contextvars.Context:
     """Return the context of the caller, such as its clock; a caller inside another kind of event loop leaves that behind."""
     context = contextvars.copy_context()
-    sniffio = sys.modules.get("sniffio")
-    if sniffio is not None:
-        context.run(sniffio.current_async_library_cvar.set, "asyncio")
+    library = getattr(sys.modules.get("sniffio"), "current_async_library_cvar", None)  # not there yet while another thread imports it
+    if library is not None:
+        context.run(library.set, "asyncio")
     return context
