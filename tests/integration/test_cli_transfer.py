@@ -57,9 +57,37 @@ def test_an_archived_tape_is_shown_as_before_and_takes_less_room(playhead: Progr
     assert archived["after"] * 4 < archived["before"]
     assert playhead.store.stat().st_size < size
     assert playhead.json("show", "--tape", "support/1", "--all") == before
-    assert playhead.run("archive", "--tape", "support/1", "--older-than", "9d").out == "'support/1': nothing more to archive; it is archived up to entry 289\n"
-    assert "Anchor 'never' was not found" in playhead.run("archive", "--tape", "support/1", "--below", "never").error
+    again = playhead.run("archive", "--tape", "support/1", "--below", "290")
+    assert again.out == "'support/1': nothing more to archive; it is archived up to entry 289\n"
+    refused = playhead.run("archive", "--tape", "support/1", "--below", "never").error
+    assert "Anchor 'never' was not found" in refused and "playhead anchors" in refused and "--anchor" not in refused
     assert playhead.json("verify")["is_sound"]
+
+
+def test_archiving_by_age_says_where_it_stops_and_why(playhead: Program):
+    lines = [{"type": "session", "version": 3, "id": "s", "timestamp": "2025-01-01T10:00:00Z", "cwd": "/x"}]
+    lines += [{"type": "message", "id": f"m{n}", "timestamp": f"2025-01-01T10:00:{n:02}Z", "message": {"role": "user", "content": f"note {n}"}} for n in range(9)]
+    (playhead.place / "old.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    imported = playhead.json("import", "old.jsonl", "--tape", "old")
+    playhead.json("append", "--tape", "old", "Today.")
+    end = 2 + imported["added"] + 1
+    shown = playhead.run("archive", "--tape", "old", "--older-than", "30d").out
+    assert shown.startswith(f"archived {end - 1} entries of 'old', up to entry {end - 1}")
+    again = playhead.run("archive", "--tape", "old", "--older-than", "30d").out
+    assert f"nothing more to archive; it is archived up to entry {end - 1}; entry {end}, of " in again and "is the first that is younger than --older-than says" in again
+    assert playhead.json("archive", "--tape", "old", "--older-than", "30d")["younger"] == end
+    playhead.json("append", "--tape", "new", "Today.")
+    assert playhead.run("archive", "--tape", "new", "--older-than", "30d").out.startswith("'new': nothing more to archive; entry 1, of ")
+    assert "nothing of its own that can be archived stands before that" in playhead.run("archive", "--tape", "new", "--below", "1").out
+
+
+def test_a_tape_is_archived_below_an_anchor_whose_name_is_a_number(playhead: Program):
+    fill(playhead)
+    playhead.json("handoff", "--tape", "support/1", "42")
+    end = playhead.json("info", "--tape", "support/1")["entries"]
+    assert playhead.json("archive", "--tape", "support/1", "--below", "42")["upto"] == 41
+    assert playhead.json("archive", "--tape", "support/1", "--below-anchor", "42")["upto"] == end - 2
+    assert playhead.run("archive", "--tape", "support/1", "--below", "42", "--below-anchor", "42").code == 2
 
 
 def test_a_terminal_shows_how_far_a_copy_is(playhead: Program):

@@ -51,6 +51,18 @@ async def test_importing_the_same_file_again_adds_nothing(tape: Tape, tmp_path: 
     assert await entries(tape) == before
 
 
+async def test_records_without_a_date_in_front_have_that_of_the_first_with_one(tape: Tape, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    said = [{"id": f"u{n}", "type": "user", "content": f"Note {n}.", "timestamp": f"2026-03-01T10:00:0{n}.000Z"} for n in range(2)]
+    path.write_text(json.dumps({"sessionId": "s", "projectHash": "p", "messages": said}))
+    await import_file(path, into=tape, format="gemini-cli")
+    assert [(e.kind, e.date[:19]) for e in (await entries(tape))[2:]] == [("event", "2026-03-01T10:00:00"), ("message", "2026-03-01T10:00:00"), ("message", "2026-03-01T10:00:01")]
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps([{"role": "user", "content": f"Note {n}."} for n in range(200)]))
+    await import_file(bare, into=tape)
+    assert [e.payload["content"] for e in (await entries(tape))[5:]] == [f"Note {n}." for n in range(200)]
+
+
 async def test_a_moved_file_adds_nothing(tape: Tape, tmp_path: Path) -> None:
     session = a_session()
     first = await import_file(session.write(tmp_path / "s.jsonl"), into=tape)

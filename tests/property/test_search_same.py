@@ -31,7 +31,7 @@ RARE = tuple(f"{one}{two}{three}on" for one in "btk" for two in "aeiou" for thre
 MIDDLE, INNER = branch_name("t", "middle"), branch_name("t", "inner")
 TAPES = ("t", MIDDLE, INNER)
 
-words = st.sampled_from(FREQUENT) | st.sampled_from(RARE) | st.sampled_from(["Gates", "dropped", "世界 你好", "getUserName", "x" * 70, "\ud800", "42"])
+words = st.sampled_from(FREQUENT) | st.sampled_from(RARE) | st.sampled_from(["Gates", "dropped", "世界 你好", "getUserName", "x" * 70, "\ud800", "42", "Привет", "καλημέρα שלום"])
 texts = st.lists(words, max_size=12).map(" ".join)
 kinds = st.sampled_from(["message", "message", "tool_result", "event", "anchor", "note"])
 
@@ -61,7 +61,7 @@ queries = st.builds(
     ceiling=st.none() | st.integers(0, 120),
     count=st.none() | st.integers(1, 9),
 )
-asked = st.tuples(queries, st.lists(words | st.sampled_from(["gaet", "balom"]), min_size=1, max_size=4).map(" ".join), st.booleans())
+asked = st.tuples(queries, st.lists(words | st.sampled_from(["gaet", "balom", "xalon", "тривет", "αλημέρα", "xyלום"]), min_size=1, max_size=4).map(" ".join), st.booleans())
 steps = st.lists(writes | st.lists(asked, min_size=1, max_size=4), min_size=2, max_size=14)
 
 

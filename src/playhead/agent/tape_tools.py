@@ -85,14 +85,14 @@ async def search(
     limit: Count = 20,
     start: Annotated[str | None, "an ISO date or datetime: what was written then or later"] = None,
     end: Annotated[str | None, "an ISO date or datetime: what was written then or earlier"] = None,
-    kinds: Annotated[Sequence[str], "which kinds of entries to search"] = (MESSAGE, TOOL_RESULT),
+    kinds: Annotated[Sequence[str], "which kinds of entries to search; an empty list is all"] = (MESSAGE, TOOL_RESULT),
     skip: Annotated[int, Meta(ge=0, description="how many matches to pass over, as an earlier answer says")] = 0,
     *,
     smoothed: Annotated[bool, "find also what was said just before and behind a match"] = False,
     context: ToolContext,
 ) -> str:
     """Search all of this conversation's tape, also what is no longer in view; what is most about the words comes first."""
-    asked = narrowed(context.tape.query(), kinds=kinds, after_anchor=None, since=start or None, until=end or None)
+    asked = narrowed(context.tape.query(), kinds=kinds or None, after_anchor=None, since=start or None, until=end or None)
     matches = _newest(asked, skip + limit + 1) if not query.strip() else _ranked(context, asked, query, skip + limit + 1, smoothed=smoothed)
     found, filtered = await matches
     lines: list[str] = []

@@ -92,7 +92,7 @@ def _with_commands(message: str, *, store: str | None) -> str:
 def _advice(error: PlayheadError, args: Namespace | None) -> str:
     """Return what to do on the command line about an error whose message does not say it."""
     if args is not None and isinstance(error, AnchorNotFound):
-        return f" {command('anchors', args)} lists those there are; --anchor none reads the whole tape."
+        return f" {command('anchors', args)} lists those there are{'; --anchor none reads the whole tape' if hasattr(args, 'anchor') else ''}."
     if args is not None and isinstance(error, SummaryNotFound):
         return f" {command('tree', args, carries=MEMORY)} shows those that stand."
     return ""

@@ -106,7 +106,9 @@ async def search(args: Namespace, out: Output) -> int:
         raise InvalidInput("An anchor's name is a non-empty text; --anchor none searches the whole tape.")
     async with existing_tape(args) as tape:
         searched = await tape_at(tape, args.at)
-        hits = await searched.search(args.text, kinds=args.kinds, after_anchor=ANCHOR_WORDS.get(args.anchor, args.anchor), since=args.start, until=args.end, limit=args.limit, smoothed=args.smoothed)
+        hits = await searched.search(
+            args.text, kinds=args.kinds or None, after_anchor=ANCHOR_WORDS.get(args.anchor, args.anchor), since=args.start, until=args.end, limit=args.limit, smoothed=args.smoothed
+        )
     if out.as_json:
         out.json({"tape": args.tape, "text": args.text, "entries": [{**entry_to_json(hit.entry), "score": round(hit.score, 4)} for hit in hits]})
         return 0

@@ -16,7 +16,8 @@ def _add_backup(parser: Parser) -> None:
 def _add_archive(parser: Parser) -> None:
     parser.add_argument("--tape", metavar="NAME", required=True, type=spoken, help="the tape, or a branch or sidecar by its whole name; the sidecars beside it are archived with it")
     edge = parser.add_mutually_exclusive_group(required=True)
-    edge.add_argument("--below", metavar="ANCHOR|ID", type=spoken, help="what stands before the newest anchor of that name, or before that entry")
+    edge.add_argument("--below", metavar="ANCHOR|ID", type=spoken, help="what stands before the newest anchor of that name, or before that entry; a whole number is an entry")
+    edge.add_argument("--below-anchor", metavar="NAME", type=spoken, help="what stands before the newest anchor of that name, which may be a number")
     edge.add_argument("--older-than", metavar="TIME", type=span, help="what stands before the first entry that is younger than this, such as 30d or 12h")
     parser.add_argument("--keep-room", action="store_true", help="do not give the room that is freed back to the disk; later entries take it, as they always do on a server")
 

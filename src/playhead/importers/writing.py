@@ -19,6 +19,9 @@ REWIND = "import.rewind"
 MOVED = 500
 """How many entries one event `import.rewind` names at most."""
 
+LEADING = 64
+"""How many items in front wait at most for one that tells a date."""
+
 _SPOKEN = (MESSAGE, SYSTEM, TOOL_CALL, ANCHOR)
 
 
@@ -37,7 +40,7 @@ class Writing:
         """Yield the entries in batches that are each written at once; an item is never torn apart."""
         batch: list[TapeEntry] = []
         size = 0
-        for item in items:
+        for item in _dated(items):
             made = self._entries(item)
             if batch and (len(batch) + len(made) > BATCH_ENTRIES or size + item.size > BATCH_BYTES):
                 yield batch
@@ -93,6 +96,24 @@ class Writing:
         for lines, what in ((self._changed, "changed since they were imported"), (self._late, "new but before imported ones")):
             if lines:
                 self._notes.warn(f"lines {what}, kept as events and not shown: {_listed(lines)}; import the file into a new tape to read it as it is now")
+
+
+def _dated(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items; those in front, before any record told a date, have that of the first that does."""
+    waiting: list[Item] = []
+    for item in items:
+        date = next((piece.date for piece in item.pieces if piece.date), "")
+        waiting.append(item)
+        if date or len(waiting) == LEADING:
+            yield from (_with_date(one, date) for one in waiting)
+            break
+    else:
+        yield from waiting
+    yield from items
+
+
+def _with_date(item: Item, date: str) -> Item:
+    return replace(item, pieces=tuple(piece if piece.date else replace(piece, date=date) for piece in item.pieces))
 
 
 def _late(entry: TapeEntry) -> TapeEntry:

@@ -123,7 +123,15 @@ class Tape:
         return TapeQuery(self.asynchronous.query())
 
     def search(
-        self, text: str, *, kinds: Iterable[str] = (), after_anchor: AnchorChoice = None, since: date | str | None = None, until: date | str | None = None, limit: int = LIMIT, smoothed: bool = False
+        self,
+        text: str,
+        *,
+        kinds: Iterable[str] | None = None,
+        after_anchor: AnchorChoice = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
+        limit: int = LIMIT,
+        smoothed: bool = False,
     ) -> list[Hit]:
         """Return the entries that are most about a text, the best first, of equally good ones the newest; of equal payloads one.
 

@@ -83,7 +83,7 @@ class Handle:
         self,
         text: str,
         *,
-        kinds: Iterable[str] = (),
+        kinds: Iterable[str] | None = None,
         after_anchor: AnchorChoice = None,
         since: date | str | None = None,
         until: date | str | None = None,

@@ -12,8 +12,12 @@ from playhead.store.family import kin_of, sidecar_name
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.query import TapeQuery
 from playhead.store.retention import ArchiveReport, archiving
+from playhead.tape.record import is_bootstrap
 
 _MARKS = 4096
+_BEGINNING = 2
+"""How many entries `session/start` is."""
+
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
 
 
@@ -51,10 +55,28 @@ async def _below(store: WholeStore, tape: str, below: str | int | TapeEntry | No
     return id - 1
 
 
+async def first_younger(store: WholeStore, tape: str, since: datetime) -> TapeEntry | None:
+    """Return the first entry that is not older than an instant, None where all are.
+
+    The `session/start` that a tape begins with is as old as what stands behind it: an import writes it today before what was said long ago.
+    """
+    younger = replace(TapeQuery(tape=tape), since=since, until=_FAR).limit(1)
+    found = await store.fetch_all(younger)
+    if not found or found[0].id > _BEGINNING:
+        return found[0] if found else None
+    *front, third = await store.fetch_all(TapeQuery(tape=tape).limit(_BEGINNING + 1))
+    if not is_bootstrap(front):
+        return found[0]
+    behind = await store.fetch_all(younger.after(_BEGINNING))
+    if behind and behind[0].id == third.id:
+        return found[0]
+    return behind[0] if behind else None
+
+
 async def _before(store: WholeStore, tape: str, since: datetime) -> int:
     """Return the id of the last entry before the first one that is not older than an instant."""
-    newer = await store.fetch_all(replace(TapeQuery(tape=tape), since=since, until=_FAR).limit(1))
-    return newer[0].id - 1 if newer else (await store.head(tape)).id
+    younger = await first_younger(store, tape, since)
+    return younger.id - 1 if younger is not None else (await store.head(tape)).id
 
 
 async def _written_by(store: WholeStore, sidecar: str, head: Head) -> int:

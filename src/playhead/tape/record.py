@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from playhead.entry.entry import TapeEntry
+from playhead.entry.entry import ANCHOR, EVENT, TapeEntry, event_name
 from playhead.entry.frozen import freeze_dict
 from playhead.entry.message import Message
 from playhead.entry.payload import message_to_entries
 from playhead.errors import InvalidInput
 from playhead.store.protocol import IDEMPOTENCY_KEY
+from playhead.view.pieces import BOOTSTRAP
 
 
 def chat_entries(
@@ -64,6 +65,14 @@ def entries_of(item: Message | TapeEntry, meta: Mapping[str, object]) -> tuple[T
     if len(entries) > 1 and IDEMPOTENCY_KEY in meta:
         return tuple(replace(e, meta=freeze_dict({**e.meta, IDEMPOTENCY_KEY: f"{meta[IDEMPOTENCY_KEY]}:{i}"}, path="meta")) for i, e in enumerate(entries))
     return entries
+
+
+def is_bootstrap(entries: Sequence[TapeEntry]) -> bool:
+    """Return whether entries are the handoff that a tape begins with, `session/start`: the anchor, and the event that tells of it."""
+    if [entry.kind for entry in entries] != [ANCHOR, EVENT] or event_name(entries[0]) != BOOTSTRAP:
+        return False
+    told = entries[1].payload.get("data")
+    return isinstance(told, Mapping) and told.get("name") == BOOTSTRAP
 
 
 def handoff_entries(name: str, state: Mapping[str, object] | None, meta: Mapping[str, object]) -> tuple[TapeEntry, TapeEntry]:

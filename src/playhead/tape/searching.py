@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 
 from playhead.errors import InvalidInput
@@ -14,11 +15,12 @@ from playhead.view.context import LAST_ANCHOR, AnchorChoice
 _EARLIEST, _LATEST = "0001-01-01", "9999-12-31"
 
 
-def narrowed(query: TapeQuery, *, kinds: Iterable[str], after_anchor: AnchorChoice, since: date | str | None, until: date | str | None) -> TapeQuery:
+def narrowed(query: TapeQuery, *, kinds: Iterable[str] | None, after_anchor: AnchorChoice, since: date | str | None, until: date | str | None) -> TapeQuery:
     """Return a query that keeps these kinds, what stands behind an anchor, and what was written between two instants; None leaves one out."""
     if isinstance(kinds, str):
         raise InvalidInput(f'Kinds are given as several, such as kinds=["message"], not {kinds!r}.')
-    query = query.kinds(*kinds)
+    if kinds is not None:
+        query = replace(query.kinds(*(kinds := tuple(kinds))), only=kinds)
     if after_anchor is LAST_ANCHOR:
         query = query.last_anchor()
     elif after_anchor is not None:
@@ -32,4 +34,6 @@ async def found(store: WholeStore, query: TapeQuery, text: str, *, smoothed: boo
     """Return the entries of a query that are most about a text. Raises InvalidInput where it is none."""
     if not isinstance(text, str):
         raise InvalidInput(f"A search looks for a text, not {text!r}.")
+    if query.only == ():
+        return []
     return list(await store.search(query, text, smoothed=smoothed))

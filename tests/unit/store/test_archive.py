@@ -85,6 +85,34 @@ def test_a_tape_is_archived_below_an_anchor_an_entry_or_an_age_and_its_sidecars_
     anyio.run(run)
 
 
+@pytest.mark.parametrize("kind", STORES)
+def test_what_was_said_long_ago_is_archived_by_age_behind_a_beginning_of_today(kind: str, tmp_path: Path):
+    def said(*days: int) -> list[ph.TapeEntry]:
+        return [ph.TapeEntry(0, "event", {"name": "n", "data": {"day": day}}, date=f"2025-11-{day:02}T00:00:00+00:00") for day in days]
+
+    async def run() -> None:
+        with clock.using(FakeClock(datetime(2026, 1, 1, tzinfo=UTC))):
+            async with opened(kind, tmp_path) as store:
+                old, mixed, young, bare = (ph.Tape(store, name) for name in ("old", "mixed", "young", "bare"))
+                for tape in (old, mixed, young):
+                    await tape.bootstrap()
+                await old.append_many(said(1, 2, 3, 4))
+                await mixed.append_many(said(1, 2))
+                await mixed.append_many([ph.TapeEntry.event("n", {}), *said(3, 4)])
+                await young.append(ph.user("Today."))
+                await young.append_many(said(1))
+                await bare.append_many([ph.TapeEntry.event("n", {}), *said(1, 2)])
+                month = timedelta(days=30)
+                # A file keeps its newest line.
+                assert (await old.archive(older_than=month)).upto >= 5
+                assert (await mixed.archive(older_than=month)).upto == 4
+                assert [(await tape.archive(older_than=month)).upto for tape in (young, bare)] == [0, 0]
+                await ph.Tape(store, "only").bootstrap()
+                assert (await ph.Tape(store, "only").archive(older_than=month)).upto == 0
+
+    anyio.run(run)
+
+
 def test_a_store_that_does_not_archive_says_so():
     async def run() -> None:
         with pytest.raises(ph.StoreError, match="copy_store"):

@@ -90,6 +90,29 @@ def test_volumes_in_a_chain_answer_as_one(raws: list[bytes], whole: Words):
         assert set(chain.vocabulary(initial, 2, 5)) == set(whole.vocabulary(initial, 2, 5))
 
 
+def test_terms_are_told_alike_one_by_one_and_all_at_once_and_a_page_is_read_once_for_all_of_it(raws: list[bytes], whole: Words):
+    wanted = [*VOCABULARY, "一二", "一", *(f"{letter}absent" for letter in "!azй")]
+    single, together = volume_of(raws[2]), volume_of(raws[2])
+    first, last = single.first, single.last
+    frequencies = {term: count for term, count in whole.frequencies(wanted, first, last).items() if count}
+    assert together.frequencies(wanted, first, last) == frequencies
+    assert {term: count for text in wanted for term, count in single.frequencies([text], first, last).items()} == frequencies
+    assert together.frequencies(wanted[::-1], first, last) == frequencies
+    source = Counted(raws[2])
+    opened(source, size=len(raws[2])).frequencies([f"一{place}" for place in range(50)], first, last)
+    assert source.reads == 3, "the trailer, the contents, one page"
+
+
+class Counted(InMemory):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.reads += 1
+        return super().read(start, stop)
+
+
 def test_volumes_are_merged_to_the_very_bytes_that_all_of_their_entries_make(raws: list[bytes], whole: Words):
     assert made_at_once(merged([volume_of(raw) for raw in raws])) == made_at_once(bound(whole))
 

@@ -172,6 +172,8 @@ def test_search_is_narrowed_by_anchor_dates_and_the_past():
         assert await found(tape, "vpn", since="2026-03-02", until="2026-03-03T12:00:00Z") == [5, 2]
         assert await found(tape.at(5), "vpn") == [5, 2, 1]
         assert await found(tape.at(2), "vpn", kinds=["event"]) == []
+        assert await found(tape, "vpn", kinds=[]) == await found(tape, "vpn", kinds=iter(())) == []
+        assert await found(tape, "vpn", kinds=None) == await found(tape, "vpn", kinds=iter(["message", "event"])) == [6, 5, 2, 1]
         with pytest.raises(AnchorNotFound):
             await tape.search("vpn", after_anchor="absent")
         with pytest.raises(InvalidInput, match="earlier"):

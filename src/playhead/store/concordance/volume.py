@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
 from struct import Struct
 from typing import NamedTuple, Protocol, TypeVar
 from zlib import crc32
@@ -109,12 +111,12 @@ class Volume:
 
     def frequencies(self, terms: Collection[str], first: int, last: int) -> Mapping[str, int]:
         """Return for each term how many entries of a range hold it, but for those that none holds."""
-        found = {text: self._count(term, first, last) for text in terms if (term := self._term(text)) is not None}
+        found = {text: self._count(term, first, last) for text, term in self._terms(terms).items() if term is not None}
         return {text: count for text, count in found.items() if count}
 
     def postings(self, term: str, first: int, last: int, *, near: Sequence[int] | None = None) -> Iterator[Run]:
         """Yield the entries of a range that hold a term; where some ids are given, only blocks that may hold one of these."""
-        found = self._term(term)
+        found = self._terms((term,))[term]
         if found is None or first > self.last or last < self.first:
             return
         for start, stop in self._parts(found, first, last, near):
@@ -150,18 +152,25 @@ class Volume:
         """Return all postings of a term of this volume."""
         return self._blocks(term, 0, blocks_of(term.frequency))
 
-    def _term(self, text: str) -> Term | None:
-        if text not in self._known:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[text] = self._found(text)
-        return self._known[text]
+    def _terms(self, texts: Collection[str]) -> dict[str, Term | None]:
+        """Return what stands of some terms, None of those that do not; a page is read once for all that stand in it."""
+        found = dict[str, Term | None]()
+        for text in texts:
+            with suppress(KeyError):  # another thread may clear them at any time
+                found[text] = self._known[text]
+        for number, group in groupby(sorted(text for text in texts if text not in found), key=self._number):
+            page = self._page(number) if number >= 0 else []
+            for text in group:
+                place = bisect_left(page, text, key=_text)
+                found[text] = page[place] if place < len(page) and page[place].text == text else None
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known.update(found)
+        return found
 
-    def _found(self, text: str) -> Term | None:
-        number = bisect_right(self._openings, text) - 1
-        page = self._page(number) if number >= 0 else []
-        place = bisect_left(page, text, key=_text)
-        return page[place] if place < len(page) and page[place].text == text else None
+    def _number(self, text: str) -> int:
+        """Return which page a term stands in, -1 where it would stand before the first."""
+        return bisect_right(self._openings, text) - 1
 
     def _page(self, number: int) -> list[Term]:
         _, start, size = self._contents.pages[number]

@@ -103,6 +103,6 @@ def _terms(view: View, text: str, totals: Totals) -> list[Term]:
     words = asked(text)
     found = {term: (frequency, 1.0) for term, frequency in view.frequencies(words).items() if frequency}
     for term, word in words.items():
-        for near, frequency, share in nearest(view, term, word) if term not in found else ():
+        for near, frequency, share in nearest(view, word) if term not in found else ():
             found.setdefault(near, (frequency, share))
     return [Term(term, share * weight(frequency, totals.documents), frequency) for term, (frequency, share) in found.items()]

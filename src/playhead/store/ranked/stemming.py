@@ -7,9 +7,17 @@ languages that are written in plain letters lose such endings too, in what is se
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 SHORTEST = 4
 """Words of fewer letters stay as they are."""
+
+LONGEST_ENDING = 8
+"""How many letters a word may have more than its stem."""
+
+_ENDINGS = (*(suffix + plural for suffix in ("", "ed", "ing", "ly", "edly", "ingly") for plural in ("", "s", "es")), "lies", "edlies", "inglies")
+BACKWARDS = tuple(sorted({ending[place:][::-1] for ending in _ENDINGS for place in range(len(ending) + 1)}))
+"""What words that are no verbs in -y end with, from the last letter on, to where their stem or some letter behind it ends."""
 
 _HAS_VOWEL = re.compile("[aeiouy]").search
 _DOUBLED = frozenset("bdfgmnprt")
@@ -21,6 +29,19 @@ def stem(word: str) -> str:
     if len(word) < SHORTEST:
         return word
     return _without_e(_without_suffix(_singular(word)))
+
+
+def forms(term: str, lengths: range) -> Iterator[str]:
+    """Yield the words of some lengths whose stem a term may be: those that end as `stem` leaves out, among them some whose stem is another."""
+    if not (term.isascii() and term.isalpha()):
+        yield from (term,) if len(term) in lengths else ()
+        return
+    for beginning in (term, f"{term}e", term + term[-1]):
+        yield from (beginning + ending for ending in _ENDINGS if len(beginning) + len(ending) in lengths)
+    rare = [f"{term}d", f"{term}ds"]
+    if term.endswith("y"):
+        rare += (term[:-1] + ending for ending in ("ied", "ies", "ieds"))
+    yield from (form for form in rare if len(form) in lengths)
 
 
 def _singular(word: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -51,11 +51,11 @@ def terms(text: str) -> Iterator[str]:
                 yield from run
                 yield from _pairs(run)
             elif run:
-                yield from _plain_terms(run) if run.isascii() else (_folded(run),)
+                yield from _plain_terms(run) if run.isascii() else (_term_of(run),)
 
 
 def asked(text: str) -> dict[str, str]:
-    """Return the terms that a query asks for, in order, each with the word that it was made of, in small letters.
+    """Return the terms that a query asks for, in order, each with the word that it is the stem of, in small letters without accents.
 
     Pairs of characters come without the single ones that they are made of, and words without those of grammar, where there are others.
     """
@@ -63,10 +63,22 @@ def asked(text: str) -> dict[str, str]:
     telling = [word for word in words if not is_grammar(word)]
     found: dict[str, str] = {}
     for word in telling or words:
-        made = list(_asked(word))
-        for term in made:
-            found.setdefault(term, word[:LONGEST].lower() if len(made) == 1 else term)
+        for part in _asked(word):
+            found.setdefault(term_of(part), part)
     return found
+
+
+def whole_word(word: str) -> str:
+    """Return a word in small letters without accents, as far as it counts."""
+    if word.isascii():
+        return word[:LONGEST].lower()
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", word.casefold()))
+    return unicodedata.normalize("NFC", bare)[:LONGEST]
+
+
+def term_of(word: str) -> str:
+    """Return the term that a word in small letters without accents is found by."""
+    return stem(word) if word.isascii() and word.isalpha() else word
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
@@ -79,8 +91,8 @@ def _asked(word: str) -> Iterator[str]:
     for place, run in enumerate(_DENSE_RUNS.split(word)):
         if place % 2:
             yield from _pairs(run) if len(run) > 1 else run
-        else:
-            yield from terms(run)
+        elif run:
+            yield from _parts(run) if run.isascii() else (whole_word(run),)
 
 
 def _words(text: str) -> list[str]:
@@ -93,23 +105,18 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 15)
 def _plain_terms(word: str) -> tuple[str, ...]:
-    whole = _plain_term(word)
-    if not _CAMEL(word):
-        return (whole,)
-    return (whole, *(_plain_term(hump) for hump in _HUMPS.findall(word) if len(hump) > 1))
-
-
-def _plain_term(word: str) -> str:
-    small = word[:LONGEST].lower()
-    return stem(small) if small.isalpha() else small
+    return tuple(map(term_of, _parts(word)))
 
 
 @lru_cache(maxsize=1 << 12)
-def _folded(word: str) -> str:
-    """Return a word of another alphabet without case and accents."""
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", word.casefold()))
-    small = unicodedata.normalize("NFC", bare)[:LONGEST]
-    return stem(small) if small.isascii() and small.isalpha() else small
+def _term_of(word: str) -> str:
+    return term_of(whole_word(word))
+
+
+def _parts(word: str) -> Sequence[str]:
+    """Return a word of plain letters in small ones, and behind it the words that it was put together of in camel case."""
+    whole = whole_word(word)
+    return (whole, *(whole_word(hump) for hump in _HUMPS.findall(word) if len(hump) > 1)) if _CAMEL(word) else (whole,)
 
 
 def _pairs(run: str) -> Iterator[str]:

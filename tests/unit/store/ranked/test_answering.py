@@ -12,6 +12,7 @@ from playhead.store.ranked.protocol import Stretch
 from playhead.store.ranked.reading import length_code, length_of, read
 from playhead.store.ranked.smoothing import GIVERS, SHARES
 from playhead.store.ranked.tokens import asked
+from playhead.store.ranked.typos import distance
 from playhead.store.ranked.words import Words
 
 LETTERS = [f"{one}{two}" for one in "abcdefghij" for two in "klmnop"]
@@ -147,6 +148,48 @@ def test_a_typo_is_found_wherever_it_stands_in_a_word():
         added = {word[:place] + "x" + word[place:] for place in range(len(word) + 1)}
         for typo in left_out | swapped | changed | added:
             assert [hit.id for hit in answer(stretches, Question(text=typo, within=range(1, 6)))] == [id], typo
+
+
+def typos_of(word, letter):
+    """Return the words that one typo at each place makes of a word."""
+    fronts = range(len(word) + 1)
+    left_out = {word[:place] + word[place + 1 :] for place in fronts[:-1]}
+    swapped = {word[:place] + word[place + 1] + word[place] + word[place + 2 :] for place in fronts[:-2]}
+    changed = {word[:place] + letter + word[place + 1 :] for place in fronts[:-1]}
+    return (left_out | swapped | changed | {word[:place] + letter + word[place:] for place in fronts}) - {word}
+
+
+def found_alone(word, query):
+    """Return whether an entry of one word is found by another."""
+    return bool(answer([Stretch(words_of(entries([word])), 1, 1)], Question(text=query, within=range(1, 2))))
+
+
+@pytest.mark.parametrize(
+    ("word", "letter"),
+    [
+        *((word, "q") for word in ("packet", "socket", "ticket", "deadline", "applies", "unblocked", "coffee", "weakness", "Café", "łódź", "strøm")),
+        ("Привет", "щ"),
+        ("йогурт", "ё"),
+        ("καλημέρα", "ψ"),
+        ("հայաստան", "ք"),
+        ("გამარჯობა", "ჰ"),
+        ("شكرا", "ب"),
+        ("שלום", "ת"),
+        ("नमस्ते", "ख"),
+        ("வணக்கம்", "ழ"),
+        ("ሰላምታ", "ቀ"),
+    ],
+)
+def test_a_typo_is_found_at_every_place_in_every_script(word, letter):
+    missed = [typo for typo in sorted(typos_of(word, letter)) if len(typo) >= 4 and not found_alone(word, typo)]
+    assert missed == []
+
+
+@pytest.mark.parametrize("word", ["filtering", "previously", "challenged", "identities", "remembers", "перезагрузка"])
+def test_two_typos_are_found_wherever_they_stand_behind_the_first_letters(word):
+    letter = "q" if word.isascii() else "щ"
+    twice = [other for once in sorted(typos_of(word, letter))[::7] for other in sorted(typos_of(once, letter))[::7] if len(other) >= 8 and word[0] in other[:2]]
+    assert len(twice) > 10 and [typo for typo in twice if distance(typo, word, most=2) <= 2 and not found_alone(word, typo)] == []
 
 
 def test_a_typo_weighs_less_than_the_word():

@@ -1,8 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from playhead.store.ranked.grammar import GRAMMAR, is_grammar
 from playhead.store.ranked.places import places
-from playhead.store.ranked.stemming import stem
+from playhead.store.ranked.stemming import LONGEST_ENDING, forms, stem
 from playhead.store.ranked.tokens import LONGEST, OPAQUE, asked, terms
 
 
@@ -75,6 +77,13 @@ def test_forms_of_a_word_share_their_stem(family):
     assert len({stem(word) for word in family}) == 1, [stem(word) for word in family]
 
 
+@given(st.text("aeglsy", min_size=1, max_size=5), st.sampled_from(["", "ed", "ing", "ly", "edly", "ingly", "ied", "d"]), st.sampled_from(["", "s", "es", "ies"]))
+def test_every_word_is_among_the_forms_of_its_stem(front, suffix, plural):
+    word = front + suffix + plural
+    assert word in set(forms(stem(word), range(len(word), len(word) + 1)))
+    assert len(word) - len(stem(word)) <= LONGEST_ENDING
+
+
 def test_other_words_keep_stems_of_their_own():
     words = ["thing", "bring", "sing", "bed", "red", "need", "this", "bus", "gas", "analysis", "process", "ping", "us", "is"]
     assert len({stem(word) for word in words}) == len(words)
@@ -94,6 +103,9 @@ def test_words_of_grammar_are_small_and_each_is_left_out():
         ("Nothing of it", "gateway", []),
         ("see getUserName()", "name", ["getUserName"]),
         ("Café", "cafe", ["Café"]),
+        ("My Café, my ticket", "caffé picket", ["Café", "ticket"]),
+        ("They were filtering", "filtreigng", ["filtering"]),
+        ("Всем привет", "ривет", ["привет"]),
     ],
 )
 def test_places_are_where_the_words_stand(text, query, found):
