@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,19 @@ def test_the_golden_tar_is_imported_and_exported_as_it_was(store_place: Path, ki
 
     played(kind, store_place, scenario)
     assert (store_place / "again.tar").read_bytes() == tar()
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "tapes/letters.jsonl"])
+def test_an_export_of_a_newer_version_is_refused(tmp_path: Path, file: str):
+    shutil.copytree(HERE / "export", tmp_path / "export")
+    path, manifest = tmp_path / "export" / file, tmp_path / "export" / "manifest.json"
+    before = sha256(path.read_bytes()).hexdigest()
+    path.write_text(path.read_text(encoding="utf-8").replace('"version":1', '"version":2', 1), encoding="utf-8")
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace(before, sha256(path.read_bytes()).hexdigest()), encoding="utf-8")
+
+    async def scenario(store: Any, now: FakeClock) -> None:
+        with pytest.raises(ph.UnreadableFile, match="newer version"):
+            await ph.import_store(tmp_path / "export", store)
+        assert await store.list_tapes() == []
+
+    played("memory", tmp_path, scenario)
