@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
+from random import Random
 from urllib.parse import urlsplit
 
 import anyio
@@ -164,6 +165,22 @@ def test_a_role_that_may_not_make_the_schema_is_told_so_and_uses_one_that_was_ma
         connection.execute(f"GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA playhead TO {name}")
     play(url, used)
     assert play(url, lambda store: store.head("t")) == Head(0, 2)
+
+
+def test_the_time_outs_of_a_role_end_nothing(empty_postgres_url: str, role: tuple[str, str]):
+    name, url = role
+    play(empty_postgres_url, used)
+    with connected(empty_postgres_url) as connection:
+        connection.execute(f"GRANT USAGE ON SCHEMA playhead TO {name}; GRANT ALL ON ALL TABLES IN SCHEMA playhead TO {name}")
+        connection.execute(f"ALTER ROLE {name} SET statement_timeout = '25ms'; ALTER ROLE {name} SET idle_session_timeout = '25ms'")
+
+    said = Random(1).randbytes(8 << 20).hex()
+
+    async def large(store: PostgresTapeStore) -> Head:
+        await store.append("t", TapeEntry.event("x", {"said": said}))
+        return await store.head("t")
+
+    assert play(url, large, timeout=3, inline_limit=None) == Head(0, 2)
 
 
 def test_a_wrong_password_is_never_shown(role: tuple[str, str]):

@@ -1,10 +1,14 @@
 -- What a connection is set up with.
 
 -- name: set_up
--- Plans are made once and use the indexes, whatever the statistics of a new table say; another isolation level or time-out of the role does not count.
+-- Plans are made once and use the indexes, whatever the statistics of a new table say; another isolation level or time-out of the role does not count:
+-- how long a call is tried for is the store's to say, and a large batch takes its time. PostgreSQL knows transaction_timeout from 17 on.
 SELECT set_config('search_path', quote_ident(%(schema)s), false),
        set_config('lock_timeout', %(wait)s, false),
        set_config('idle_in_transaction_session_timeout', %(idle)s, false),
+       set_config('statement_timeout', '0', false),
+       set_config('idle_session_timeout', '0', false),
+       CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL THEN set_config('transaction_timeout', '0', false) END,
        set_config('synchronous_commit', %(sync)s, false),
        set_config('default_transaction_read_only', %(read_only)s, false),
        set_config('default_transaction_isolation', 'read committed', false),
