@@ -20,9 +20,9 @@ from time import perf_counter
 from benchmarks.measure import in_turns, parser, report
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, stamped
-from playhead.store.connection import Durability
-from playhead.store.hop import deliver
-from playhead.store.lane import Lane, Queue
+from playhead.store.concurrency.hop import deliver
+from playhead.store.concurrency.lane import Lane, Queue
+from playhead.store.rows.connection import Durability
 from playhead.store.sqlite.store import SQLiteTapeStore
 
 ENTRY = TapeEntry.message({"role": "user", "content": "The quick brown fox jumps over the lazy dog. " * 22})

@@ -21,11 +21,11 @@ from benchmarks.measure import in_turns, parser, report
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.store.change import DISCARDED, MERGED, Append, Close, Fork
-from playhead.store.connection import Durability
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
+from playhead.store.rows.connection import Durability
 from playhead.store.sqlite.store import SQLiteTapeStore
 
 TEXT = "The quick brown fox jumps over the lazy dog. " * 22

@@ -18,12 +18,12 @@ from time import perf_counter
 
 from benchmarks.measure import Figure, in_turns, parser, report
 from playhead.entry.entry import TapeEntry
-from playhead.store.connection import Durability
+from playhead.store.concurrency.hop import deliver
+from playhead.store.concurrency.lane import Lane, Queue
 from playhead.store.file.store import FileTapeStore
-from playhead.store.hop import deliver
-from playhead.store.lane import Lane, Queue
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.query import TapeQuery
+from playhead.store.rows.connection import Durability
 
 TEXT = "The quick brown fox jumps over the lazy dog. " * 22
 ENTRY = TapeEntry.message({"role": "user", "content": TEXT})

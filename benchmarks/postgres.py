@@ -28,9 +28,9 @@ from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, stamped
 from playhead.entry.lines import dump_line
 from playhead.store.change import Fork
+from playhead.store.concurrency.hop import deliver
+from playhead.store.concurrency.lane import Lane, Queue
 from playhead.store.family import branch_name
-from playhead.store.hop import deliver
-from playhead.store.lane import Lane, Queue
 from playhead.store.postgres.store import PostgresTapeStore
 from playhead.store.query import TapeQuery
 from tests.postgres import private_server

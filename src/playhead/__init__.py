@@ -121,20 +121,20 @@ if TYPE_CHECKING:
     from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
     from playhead.prompt.strategy import Need, Remembers, Reread, Strategy
     from playhead.store.adapt import adapt
+    from playhead.store.archiving.retention import ArchiveReport, ArchivingStore
     from playhead.store.blobs import Blob, BlobCollector, BlobNames, BlobStore
     from playhead.store.census import Census
     from playhead.store.change import BranchRecord, Lease
+    from playhead.store.condition.flaws import Flaw, VerifyReport
+    from playhead.store.condition.loss import Loss, SalvageReport
     from playhead.store.file.findings import Finding
     from playhead.store.file.record.codec import LineCodec
     from playhead.store.file.store import FileTapeStore
-    from playhead.store.flaws import Flaw, VerifyReport
-    from playhead.store.loss import Loss, SalvageReport
     from playhead.store.memory.store import InMemoryTapeStore
     from playhead.store.postgres.store import PostgresTapeStore
     from playhead.store.protocol import AsyncTapeStore, Head, TapeStore, WholeStore
     from playhead.store.query import TapeQuery
     from playhead.store.ranked.hit import Hit
-    from playhead.store.retention import ArchiveReport, ArchivingStore
     from playhead.store.sqlite.store import SQLiteTapeStore
     from playhead.store.sweep import BlobReport, gc_blobs, unused_blobs
     from playhead.store.transfer.moving import copy_store, export_store, import_store
@@ -276,14 +276,14 @@ _HOMES = {
     "playhead.store.file.findings": "Finding",
     "playhead.store.file.record.codec": "LineCodec",
     "playhead.store.file.store": "FileTapeStore",
-    "playhead.store.flaws": "Flaw VerifyReport",
-    "playhead.store.loss": "Loss SalvageReport",
+    "playhead.store.condition.flaws": "Flaw VerifyReport",
+    "playhead.store.condition.loss": "Loss SalvageReport",
     "playhead.store.memory.store": "InMemoryTapeStore",
     "playhead.store.postgres.store": "PostgresTapeStore",
     "playhead.store.protocol": "AsyncTapeStore Head TapeStore WholeStore",
     "playhead.store.query": "TapeQuery",
     "playhead.store.ranked.hit": "Hit",
-    "playhead.store.retention": "ArchiveReport ArchivingStore",
+    "playhead.store.archiving.retention": "ArchiveReport ArchivingStore",
     "playhead.store.sqlite.store": "SQLiteTapeStore",
     "playhead.store.sweep": "BlobReport gc_blobs unused_blobs",
     "playhead.store.transfer.moving": "copy_store export_store import_store",

@@ -20,11 +20,11 @@ import pytest
 import playhead as ph
 from playhead import clock
 from playhead.errors import PlayheadError
+from playhead.store.archiving.retention import archiving
 from playhead.store.change import DISCARDED, Append, Close, Fork
-from playhead.store.connection import Durability
 from playhead.store.family import branch_name
 from playhead.store.protocol import WholeStore
-from playhead.store.retention import archiving
+from playhead.store.rows.connection import Durability
 from playhead.testing import FakeClock
 from playhead.testing.families import everything
 from tests.crash.broken_disks import Fault, FaultyDisk

@@ -12,11 +12,11 @@ import pytest
 
 from playhead.errors import BranchNotFound
 from playhead.store.change import MERGED
-from playhead.store.connection import Durability
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
+from playhead.store.rows.connection import Durability
 from tests.crash.file_stage import Ear
 from tests.crash.processes import started
 

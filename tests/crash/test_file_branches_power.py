@@ -11,9 +11,9 @@ import anyio
 
 from playhead import clock
 from playhead.errors import PlayheadError
-from playhead.store.connection import Durability
 from playhead.store.file.store import FileTapeStore
 from playhead.store.protocol import WholeStore
+from playhead.store.rows.connection import Durability
 from playhead.testing import FakeClock
 from playhead.testing.families import everything
 from tests.crash.file_stage import Ear

@@ -11,9 +11,9 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged
-from playhead.store.connection import Durability
 from playhead.store.file.store import FileTapeStore
 from playhead.store.query import TapeQuery
+from playhead.store.rows.connection import Durability
 from tests.crash.file_stage import TAPE, Ear, note
 from tests.crash.power import Aftermath, PowerDisk
 

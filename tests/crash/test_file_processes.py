@@ -94,7 +94,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 HOLDS = """
 import sys
-from playhead.store.lock import FileLock
+from playhead.store.concurrency.lock import FileLock
 with FileLock(sys.argv[1], timeout=1):
     print("held", flush=True)
     sys.stdin.read()

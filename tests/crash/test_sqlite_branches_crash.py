@@ -222,7 +222,7 @@ import os, sys, anyio
 from playhead.store.query import TapeQuery
 from playhead.store.sqlite.store import SQLiteTapeStore
 import anyio._backends._asyncio
-import playhead.store.statements as statements
+import playhead.store.rows.statements as statements
 [statements.script(name) for name in statements.numbered()], [statements.statements(name) for name in ("connection", "read", "write", "family")]
 
 async def go(path):

@@ -63,7 +63,7 @@ anyio.run(go, sys.argv[1], sys.argv[2])
 
 HOLDER = """
 import sys
-from playhead.store.connection import Place
+from playhead.store.rows.connection import Place
 with Place(path=sys.argv[1], durability="disk", timeout=1).lock():
     print("held", flush=True)
     sys.stdin.read()
@@ -136,7 +136,8 @@ import os, sys, anyio, msgspec, sqlite3
 from pathlib import Path
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreUnavailable
-from playhead.store import connection, failures, statements
+from playhead.store.condition import failures
+from playhead.store.rows import connection, statements
 from playhead.store.sqlite import reader, store as sqlite, writer
 import anyio._backends._asyncio
 statements.numbered(), [statements.statements(f) for f in ("connection", "read", "write")], [statements.script(n) for n in statements.numbered()]

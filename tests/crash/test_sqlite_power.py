@@ -26,11 +26,11 @@ import pickle, sys
 from pathlib import Path
 import anyio
 from playhead.entry.entry import TapeEntry
-from playhead.store import connection
+from playhead.store.rows import connection
 from playhead.store.change import MERGED, Append, Close, Fork
 from playhead.store.family import branch_name
 from playhead.store.sqlite.store import SQLiteTapeStore
-from playhead.store.statements import statements
+from playhead.store.rows.statements import statements
 from tests.crash.sqlite_disk import Recorder
 
 def note(text):

@@ -14,8 +14,8 @@ import pytest
 from psycopg import sql
 
 import playhead as ph
-from playhead.store.packing import MOST_BYTES
-from playhead.store.statements import statements
+from playhead.store.archiving.packing import MOST_BYTES
+from playhead.store.rows.statements import statements
 from playhead.testing.families import everything
 from tests.postgres import Databases
 

@@ -18,7 +18,7 @@ from playhead.store.family import branch_name
 from playhead.store.postgres.store import PostgresTapeStore
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
-from playhead.store.statements import script
+from playhead.store.rows.statements import script
 from playhead.testing.stage import keyed, note
 from tests.postgres import Databases
 

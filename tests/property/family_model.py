@@ -9,7 +9,7 @@ from playhead.errors import BranchClosed, BranchNotFound, Conflict, InvalidInput
 from playhead.store.change import DISCARDED, MERGED, OPEN, Append, Close, Fork, Reset
 from playhead.store.family import SIDECAR, kin_of
 from playhead.store.protocol import Head
-from playhead.store.replay import key_of, replay
+from playhead.store.rules.replay import key_of, replay
 
 
 @dataclass

@@ -14,6 +14,7 @@ from hypothesis.stateful import rule
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import NotFound, StoreDamaged
+from playhead.store.condition.health import Health
 from playhead.store.family import Kin
 from playhead.store.file import reader
 from playhead.store.file.archive import ArchivedDisk
@@ -27,7 +28,6 @@ from playhead.store.file.record.lines import body_of
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import Tail
 from playhead.store.file.store import FileTapeStore
-from playhead.store.health import Health
 from playhead.store.query import TapeQuery
 from tests.crash.file_stage import Ear
 from tests.property.test_store_machine import TAPES, KeptMachine

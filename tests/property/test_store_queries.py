@@ -14,9 +14,9 @@ from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.errors import NotFound
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
+from playhead.store.rules.work import Work, Writing
 from playhead.store.sqlite import reader
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.work import Work, Writing
 from tests.stores import kept, opened, place
 from tests.unit.store.test_sql import fresh
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import playhead as ph
-from playhead.store.retention import archiving
+from playhead.store.archiving.retention import archiving
 from playhead.testing.families import everything
 from tests.unit.store.moving import exported, grow, here, opened
 

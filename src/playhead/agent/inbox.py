@@ -17,7 +17,7 @@ from playhead.entry.message import Message
 from playhead.entry.payload import message_from_payload, message_to_entries
 from playhead.errors import Conflict, InvalidInput, KeyConflict
 from playhead.store.blobs import blobs_of
-from playhead.store.owner import is_gone, new_owner
+from playhead.store.concurrency.owner import is_gone, new_owner
 from playhead.tape.reduction import Ignored, Reduction
 from playhead.tape.tape import Tape
 

@@ -14,7 +14,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from playhead.errors import PlayheadError, ToolFailed
-from playhead.store.hop import in_trio
+from playhead.store.concurrency.hop import in_trio
 
 THREADS = 64
 """How many functions that are not async run at once in one event loop; one that hangs keeps its thread."""

@@ -19,7 +19,7 @@ from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.entry.frozen import freeze
 from playhead.entry.message import Media, ProviderItem, Text, ToolResult
 from playhead.errors import Conflict, InvalidInput, NotFound, PlayheadError, StoreDamaged
-from playhead.store.age import ago
+from playhead.store.archiving.age import ago
 from playhead.store.change import Append, Reset
 from playhead.tape.sidecar import TapeSidecar
 from playhead.tape.tape import Tape

@@ -18,10 +18,10 @@ from playhead.cli.store_choice import chosen_store, existing_tape, is_absent, sh
 from playhead.cli.transcript import age
 from playhead.cli.writing import STDIN, stdin_text
 from playhead.errors import BranchNotFound, InvalidInput, TapeNotFound
-from playhead.store.age import ago
+from playhead.store.archiving.age import ago
 from playhead.store.change import BranchRecord
+from playhead.store.concurrency.owner import is_gone
 from playhead.store.family import kin_of
-from playhead.store.owner import is_gone
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.transfer.draft import without_drafts
 from playhead.tape.recovery import Recovered

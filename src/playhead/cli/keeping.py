@@ -9,8 +9,8 @@ from playhead.cli.plain import one_line
 from playhead.cli.store_choice import SERVERS, existing_tape, named_url
 from playhead.cli.transcript import moment
 from playhead.entry.entry import TapeEntry
-from playhead.store.age import ago
-from playhead.store.retention import ArchiveReport, archiving
+from playhead.store.archiving.age import ago
+from playhead.store.archiving.retention import ArchiveReport, archiving
 from playhead.tape.keeping import first_younger
 
 

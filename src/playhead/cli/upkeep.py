@@ -15,8 +15,8 @@ from playhead.cli.plain import one_line
 from playhead.cli.store_choice import named_url, own_file, shown_url
 from playhead.errors import InvalidInput
 from playhead.store import upkeep
-from playhead.store.flaws import Flaw
-from playhead.store.loss import Loss
+from playhead.store.condition.flaws import Flaw
+from playhead.store.condition.loss import Loss
 
 NAMED = 30
 """How many flaws or losses are printed; --json has more."""

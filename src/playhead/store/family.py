@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from playhead.errors import InvalidInput
-from playhead.store.names import checked_name
+from playhead.store.rules.names import checked_name
 
 BRANCH = "__branch__"
 SIDECAR = "__sidecar__"

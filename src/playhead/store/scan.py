@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.parting import Load, is_parted, no_blob
-from playhead.store.row import RawRow, damage_of, entry_of, is_sealed
+from playhead.store.rows.row import RawRow, damage_of, entry_of, is_sealed
 from playhead.store.search import matches
 
 _ESCAPED = frozenset('"\\\x7f')

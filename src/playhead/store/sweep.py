@@ -12,7 +12,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from playhead.errors import FileMissing, InvalidInput
-from playhead.store.age import ago
+from playhead.store.archiving.age import ago
 from playhead.store.blobs import Blob, BlobCollector, BlobStore, hex_of, names_in
 
 GRACE = timedelta(days=1)

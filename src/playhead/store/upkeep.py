@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from playhead.errors import InvalidInput
-from playhead.store.flaws import VerifyReport
-from playhead.store.loss import SalvageReport
+from playhead.store.condition.flaws import VerifyReport
+from playhead.store.condition.loss import SalvageReport
 from playhead.store.urls import open_store
 
 if TYPE_CHECKING:

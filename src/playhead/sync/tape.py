@@ -12,12 +12,12 @@ from typing import Any, Self
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import Message
+from playhead.store.archiving.retention import ArchiveReport
 from playhead.store.change import BranchRecord
 from playhead.store.protocol import AsyncTapeStore, Head, TapeStore
 from playhead.store.protocol import WholeStore as AsyncWholeStore
 from playhead.store.ranked.answering import LIMIT
 from playhead.store.ranked.hit import Hit
-from playhead.store.retention import ArchiveReport
 from playhead.sync.portal import given, wait
 from playhead.sync.query import TapeQuery
 from playhead.sync.scope import Scope, each, entered

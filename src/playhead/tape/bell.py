@@ -9,7 +9,7 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import anyio
 
-from playhead.store.hop import Job, deliver
+from playhead.store.concurrency.hop import Job, deliver
 from playhead.store.protocol import WholeStore
 
 _lock = threading.Lock()

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
-from playhead.store.age import ago
+from playhead.store.archiving.age import ago
+from playhead.store.archiving.retention import ArchiveReport, archiving
 from playhead.store.family import kin_of, sidecar_name
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.retention import ArchiveReport, archiving
 from playhead.tape.record import is_bootstrap
 
 _MARKS = 4096

@@ -10,7 +10,7 @@ import anyio
 from playhead import clock
 from playhead.errors import InvalidInput, LeaseLost
 from playhead.store.change import Lease
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
 
 if TYPE_CHECKING:
     from playhead.store.protocol import WholeStore

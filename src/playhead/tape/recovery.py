@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from playhead.errors import BranchClosed, InvalidInput, PlayheadError
 from playhead.store.change import BranchRecord
-from playhead.store.owner import is_gone
+from playhead.store.concurrency.owner import is_gone
 from playhead.store.protocol import WholeStore
 from playhead.tape.merging import MergeReport, collect_now, discard, merge
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import anyio
 
 from playhead.errors import BranchClosed, BranchNotFound, InvalidInput
+from playhead.store.concurrency.owner import Owner, let_go, new_owner
 from playhead.store.family import kin_of
-from playhead.store.owner import Owner, let_go, new_owner
 from playhead.tape.delta import Policy
 from playhead.tape.merging import MergeReport, collect_now
 

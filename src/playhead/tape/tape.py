@@ -12,12 +12,12 @@ from playhead.entry.entry import ANCHOR, TapeEntry, stamped
 from playhead.entry.message import Message
 from playhead.errors import BranchNotFound, Conflict, InvalidInput, PlayheadError, ReadOnly
 from playhead.store.adapt import adapt
-from playhead.store.age import ago
+from playhead.store.archiving.age import ago
+from playhead.store.archiving.retention import ArchiveReport
 from playhead.store.change import BranchRecord, Fork
 from playhead.store.family import branch_name, kin_of, sidecar_name
 from playhead.store.protocol import IDEMPOTENCY_KEY, AsyncTapeStore, Head, TapeStore, WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.retention import ArchiveReport
 from playhead.store.urls import open_store
 from playhead.tape import keeping, merging, recovery, resetting
 from playhead.tape.bell import ring

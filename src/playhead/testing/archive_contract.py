@@ -8,11 +8,11 @@ from pathlib import Path
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import BranchNotFound, KeyConflict
+from playhead.store.archiving.retention import ArchivingStore
 from playhead.store.change import MERGED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import WholeStore
 from playhead.store.query import TapeQuery
-from playhead.store.retention import ArchivingStore
 from playhead.testing.families import everything, forked
 from playhead.testing.stage import StoreStage, entry_of, equal, keyed, note, raising, whole
 

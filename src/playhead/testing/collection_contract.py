@@ -11,11 +11,11 @@ from anyio.lowlevel import checkpoint
 
 from playhead import clock
 from playhead.errors import BlobNotFound, InvalidInput
+from playhead.store.archiving.retention import ArchivingStore
 from playhead.store.blobs import BlobCollector, digest_of
 from playhead.store.change import MERGED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import WholeStore
-from playhead.store.retention import ArchivingStore
 from playhead.store.sweep import gc_blobs, unused_blobs
 from playhead.testing.stage import StoreStage, equal, note, raising, whole
 

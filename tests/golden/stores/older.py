@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 
-from playhead.store.statements import numbered, script, statements
+from playhead.store.rows.statements import numbered, script, statements
 
 HERE = Path(__file__).parent
 FOLDERS = {"sqlite": "", "postgres": "postgres"}

@@ -22,11 +22,11 @@ import pytest
 import playhead as ph
 from playhead import clock
 from playhead.errors import KeyConflict, LeaseHeld, LeaseLost
+from playhead.store.archiving.retention import archiving
 from playhead.store.change import MERGED, Append, Close, Fork
 from playhead.store.family import branch_name
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
-from playhead.store.retention import archiving
-from playhead.store.statements import numbered
+from playhead.store.rows.statements import numbered
 from playhead.testing import FakeClock
 from playhead.testing.stage import keyed, note
 from tests.golden.stores.older import FOLDERS, HERE, make_postgres, make_sqlite, written

@@ -13,10 +13,10 @@ from random import Random
 import playhead as ph
 from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError
+from playhead.store.archiving.retention import archiving
 from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import Head, WholeStore
-from playhead.store.retention import archiving
 from tests.postgres.databases import databases, known
 
 STORES: dict[str, Callable[[Path], WholeStore]] = {

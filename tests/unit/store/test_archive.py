@@ -16,8 +16,8 @@ import pytest
 
 import playhead as ph
 from playhead import clock
+from playhead.store.archiving.packing import MOST, MOST_BYTES, fitting, packed, unpacked
 from playhead.store.file.archive import CHUNK
-from playhead.store.packing import MOST, MOST_BYTES, fitting, packed, unpacked
 from playhead.store.protocol import WholeStore
 from playhead.testing import FakeClock
 from playhead.testing.families import everything

@@ -11,9 +11,9 @@ from playhead.entry.entry import TapeEntry, format_date, stamped
 from playhead.store.change import Fork
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.query import TapeQuery
+from playhead.store.rules.work import Work, Writing
 from playhead.store.sqlite import reader, records
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.work import Work, Writing
 from tests.unit.store.test_sql import fresh
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

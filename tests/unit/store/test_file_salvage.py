@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import playhead as ph
-from playhead.store.loss import LOST
+from playhead.store.condition.loss import LOST
 from tests.unit.store.families import filled_files, told
 
 TAPE = "support%2F42"

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from playhead.errors import InvalidInput, StoreUnavailable
-from playhead.store.connection import Place, connect, disconnect
-from playhead.store.mounts import network_file_system
+from playhead.store.rows.connection import Place, connect, disconnect
+from playhead.store.rows.mounts import network_file_system
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.urls import open_store
 

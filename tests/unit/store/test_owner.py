@@ -11,12 +11,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from playhead.store import room
-from playhead.store.owner import Owner, is_gone, let_go, new_owner
+from playhead.store.concurrency import room
+from playhead.store.concurrency.owner import Owner, is_gone, let_go, new_owner
 
 DRIVER = """
 import sys
-from playhead.store.owner import new_owner
+from playhead.store.concurrency.owner import new_owner
 work = Work = type("Work", (), {})()
 print(new_owner(work), flush=True)
 sys.stdin.readline()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playhead.store.statements import statements
+from playhead.store.rows.statements import statements
 
 FOLDER = files("playhead.store").joinpath("sql", "postgres")
 SCRIPTS = {file.name.removesuffix(".sql"): re.sub(r"--.*", "", file.read_text("utf-8")) for file in FOLDER.iterdir()}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playhead.entry.entry import TapeEntry, stamped
-from playhead.store.row import cell, date_text, entry_of, microseconds, row_of, text, uid_cell
+from playhead.store.rows.row import cell, date_text, entry_of, microseconds, row_of, text, uid_cell
 from playhead.store.scan import holding, stands_as_written
 from playhead.store.search import matches
 

@@ -10,9 +10,9 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError, StoreDamaged, StoreOutdated, StoreUnavailable
-from playhead.store.connection import Place, connect, disconnect, migrate
+from playhead.store.rows.connection import Place, connect, disconnect, migrate
+from playhead.store.rows.statements import numbered, script, statements
 from playhead.store.sqlite.store import SQLiteTapeStore
-from playhead.store.statements import numbered, script, statements
 
 FILES = ("connection", "read", "write", "family", "search")
 WALKS_ON_PURPOSE = {"names", "next_tape_no", "next_volume_no", "tables", "migrations"}

@@ -12,10 +12,10 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreBusy, StoreDamaged, StoreUnavailable
-from playhead.store.connection import Place
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import LAST_SEQ, eid
+from playhead.store.rows.connection import Place
+from playhead.store.rows.row import LAST_SEQ, eid
 from playhead.store.sqlite.store import SQLiteTapeStore
 
 BACKENDS = ("asyncio", "trio")

@@ -12,15 +12,15 @@ from playhead import clock
 from playhead.entry.entry import TapeEntry, stamped
 from playhead.errors import BranchClosed, BranchNotFound, Conflict, LeaseHeld, LeaseLost, NameTaken, PlayheadError, StoreDamaged, TapeNotFound
 from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Fork, Reset
-from playhead.store.connection import Place
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import eid
+from playhead.store.rows.connection import Place
+from playhead.store.rows.row import eid
+from playhead.store.rows.statements import statements
+from playhead.store.rules.work import Work, Writing
 from playhead.store.sqlite.store import SQLiteTapeStore
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.statements import statements
-from playhead.store.work import Work, Writing
 from tests.unit.store.test_sql import fresh
 
 LATER = datetime(9000, 1, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from playhead.store.change import Append, Fork
 from playhead.store.family import branch_name
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import eid
+from playhead.store.rows.row import eid
 from playhead.store.sqlite.store import SQLiteTapeStore
 
 query = TapeQuery(tape="my tape")

@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 import playhead as ph
-from playhead.store.loss import LOST
+from playhead.store.condition.loss import LOST
+from playhead.store.rows.statements import script, statements
 from playhead.store.sqlite.upkeep.pages import Pages
-from playhead.store.statements import script, statements
 from tests.unit.store.families import fill, filled_sqlite, told
 
 Told = dict[str, list[tuple[int, str, object]]]

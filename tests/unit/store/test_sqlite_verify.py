@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 import playhead as ph
-from playhead.store.statements import script, statements
+from playhead.store.rows.statements import script, statements
 from tests.unit.store.families import filled_sqlite
 
 EID = "tape_no << 32 | {}"

@@ -18,10 +18,10 @@ from playhead.entry import codec
 from playhead.store.adapt import adapt
 from playhead.store.blobs import digest_of, names_in
 from playhead.store.change import Append, Fork
-from playhead.store.connection import migrate
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.file import marking
-from playhead.store.statements import numbered
+from playhead.store.rows.connection import migrate
+from playhead.store.rows.statements import numbered
 from playhead.testing.clock import FakeClock
 from playhead.testing.stage import note
 from playhead.testing.stores import AsyncListStore

@@ -5,7 +5,7 @@ from playhead.entry.entry import TapeEntry
 from playhead.entry.message import assistant, user
 from playhead.errors import BranchClosed, Conflict, InvalidInput, KeyConflict
 from playhead.store.change import MERGED, OPEN, SQUASHED
-from playhead.store.owner import new_owner
+from playhead.store.concurrency.owner import new_owner
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.tape.tape import diff
 from tests.unit.tape.opened import grown, run, said

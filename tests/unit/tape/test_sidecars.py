@@ -7,8 +7,8 @@ from playhead.entry.entry import TapeEntry, event_name
 from playhead.entry.message import user
 from playhead.errors import InvalidInput, StoreDamaged
 from playhead.store.change import SQUASHED
+from playhead.store.concurrency.owner import new_owner
 from playhead.store.memory.store import InMemoryTapeStore
-from playhead.store.owner import new_owner
 from playhead.store.protocol import IDEMPOTENCY_KEY, Head
 from playhead.tape.sidecar import TapeSidecar
 from playhead.tape.tape import Tape

@@ -16,9 +16,9 @@ from playhead.store.adapted.state import FamilyState, control_tape, reduced
 from playhead.store.adapted.tapes import FAMILIES, UserTapes
 from playhead.store.change import OPEN, Append, BranchRecord, Close, Fork, Reset, check_cuts, cut_point
 from playhead.store.family import kin_of, sidecar_name
-from playhead.store.intake import taken
 from playhead.store.protocol import EMPTY, Head
-from playhead.store.replay import key_of, keyed, replay
+from playhead.store.rules.intake import taken
+from playhead.store.rules.replay import key_of, keyed, replay
 
 
 class Family:

@@ -15,9 +15,9 @@ from playhead.store.adapted.rehearsal import Rehearsal, Sketch
 from playhead.store.adapted.resume import Leftovers, takes_one_write, work_of
 from playhead.store.change import Append, Change, Close, Fork, Reset
 from playhead.store.family import kin_of, sidecar_name
-from playhead.store.intake import taken
 from playhead.store.protocol import EMPTY, Head
-from playhead.store.replay import key_of
+from playhead.store.rules.intake import taken
+from playhead.store.rules.replay import key_of
 
 Made = tuple[tuple[TapeEntry, ...], ...]
 _Expecting = TypeVar("_Expecting", Append, Reset, Close)

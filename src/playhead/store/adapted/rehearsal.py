@@ -11,9 +11,9 @@ from playhead.errors import BranchClosed, BranchNotFound, Conflict, NameTaken
 from playhead.store.adapted.marks import check_marks, marked, marked_up_to, marks_for
 from playhead.store.change import OPEN, Append, Change, Close, Fork, Reset, check_close, check_cuts, cut_point, fork_names, fork_point
 from playhead.store.family import kin_of, sidecar_name
-from playhead.store.intake import taken
 from playhead.store.protocol import Head
-from playhead.store.replay import Replay, key_of, replay
+from playhead.store.rules.intake import taken
+from playhead.store.rules.replay import Replay, key_of, replay
 
 
 @dataclass(slots=True)

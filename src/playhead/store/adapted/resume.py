@@ -8,7 +8,7 @@ from hashlib import sha256
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry
 from playhead.store.change import Append, Change, Close, Fork, Reset
-from playhead.store.replay import key_of, same_fact
+from playhead.store.rules.replay import key_of, same_fact
 
 
 class Leftovers:

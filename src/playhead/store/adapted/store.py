@@ -21,14 +21,14 @@ from playhead.store.adapted.resume import Leftovers, takes_one_write
 from playhead.store.adapted.state import by_uids
 from playhead.store.adapted.tapes import CURSORS, FAMILIES, LEASES, UserTapes
 from playhead.store.change import Append, BranchRecord, Change, Lease, Reset, family_of
+from playhead.store.concurrency.turnstile import Turnstiles
 from playhead.store.family import FAMILY, Kin, kin_of, renaming
-from playhead.store.lease import check_fence, granted, returned
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
 from playhead.store.ranked.unindexed import search
-from playhead.store.replay import key_of
-from playhead.store.turnstile import Turnstiles
+from playhead.store.rules.lease import check_fence, granted, returned
+from playhead.store.rules.replay import key_of
 
 _PROMISES = frozenset({"D5", "D6"})
 

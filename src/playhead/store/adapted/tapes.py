@@ -8,7 +8,7 @@ from typing import Any
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreError, StoreUnavailable
-from playhead.store.caller import Caller
+from playhead.store.concurrency.caller import Caller
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 

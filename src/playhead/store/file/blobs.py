@@ -16,14 +16,14 @@ from playhead import clock
 from playhead.entry import codec
 from playhead.errors import StoreError
 from playhead.store.blobs import PREFIX, Blob, digest_of, hex_of, verified
+from playhead.store.concurrency.lock import FileLock
+from playhead.store.condition.flaws import Flaws
 from playhead.store.file.disk import make_directories, write_whole
 from playhead.store.file.family.steps import PART, discard
 from playhead.store.file.place import Place
 from playhead.store.file.record.codec import LineCodec
 from playhead.store.file.record.lines import Body
-from playhead.store.flaws import Flaws
-from playhead.store.lock import FileLock
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
 
 BLOBS = "blobs"
 CODED, MIME = ".coded", ".mime"

@@ -17,7 +17,7 @@ from playhead.store.file.place import REDO, Place
 from playhead.store.file.record.lines import HEADER_KIND, BadLine, load
 from playhead.store.file.record.recording import Recording
 from playhead.store.file.record.stretch import opened
-from playhead.store.names import checked_name
+from playhead.store.rules.names import checked_name
 
 _PATIENCE = 1.0
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from playhead.errors import StoreDamaged
 from playhead.store.concordance.library import Library
-from playhead.store.connection import Durability, SearchBy
+from playhead.store.concurrency.lock import FileLock
+from playhead.store.condition.health import Health
 from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import make_directories
 from playhead.store.file.family.shelf import Shelf
@@ -17,9 +18,8 @@ from playhead.store.file.findings import Findings
 from playhead.store.file.members import HIDDEN, family_directory
 from playhead.store.file.names import SUFFIX, may_be_plain, stem_of
 from playhead.store.file.record.codec import LineCodec
-from playhead.store.health import Health
-from playhead.store.lock import FileLock
 from playhead.store.parting import INLINE
+from playhead.store.rows.connection import Durability, SearchBy
 
 REDO = ".redo"
 """How the redo file of a family is named, behind the stem of its root."""

@@ -19,11 +19,16 @@ from anyio import to_thread
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, InvalidInput, ReadOnly, StoreUnavailable
+from playhead.store.archiving.retention import ArchiveReport
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset, family_of
 from playhead.store.concordance.patience import Behind, hits
-from playhead.store.connection import Durability, SearchBy
-from playhead.store.failures import typed
+from playhead.store.concurrency.hop import deliver
+from playhead.store.concurrency.lane import Lane, Queue, stop_and_wait
+from playhead.store.concurrency.timeout import checked_timeout
+from playhead.store.concurrency.turns import Turns
+from playhead.store.condition.failures import typed
+from playhead.store.condition.health import Health
 from playhead.store.family import kin_of, renaming
 from playhead.store.file import blobs, listing, marking, reader
 from playhead.store.file.archive import ArchivedDisk
@@ -44,18 +49,13 @@ from playhead.store.file.record.lineage import Lineage
 from playhead.store.file.record.lines import body_of
 from playhead.store.file.words.searching import Search
 from playhead.store.file.writer import Alone, Apart, Appending, Writer
-from playhead.store.health import Health
-from playhead.store.hop import deliver
-from playhead.store.lane import Lane, Queue, stop_and_wait
-from playhead.store.lease import granted
-from playhead.store.names import checked_name
 from playhead.store.parting import INLINE, checked_limit
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.retention import ArchiveReport
-from playhead.store.timeout import checked_timeout
-from playhead.store.turns import Turns
+from playhead.store.rows.connection import Durability, SearchBy
+from playhead.store.rules.lease import granted
+from playhead.store.rules.names import checked_name
 
 Result = TypeVar("Result")
 

@@ -13,7 +13,9 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown, PlayheadError
 from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.spare import PATIENCE, Spare
-from playhead.store.failures import typed
+from playhead.store.concurrency.hop import Job, deliver
+from playhead.store.concurrency.lane import Queue
+from playhead.store.condition.failures import typed
 from playhead.store.family import Kin
 from playhead.store.file.blobs import settle
 from playhead.store.file.family.household import Household
@@ -22,8 +24,6 @@ from playhead.store.file.place import Place
 from playhead.store.file.record.draft import Draft
 from playhead.store.file.record.lines import Body
 from playhead.store.file.words.indexing import Indexing
-from playhead.store.hop import Job, deliver
-from playhead.store.lane import Queue
 from playhead.store.protocol import Head
 
 GROUP = 512

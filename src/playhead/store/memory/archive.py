@@ -8,8 +8,8 @@ from itertools import islice
 
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry
-from playhead.store.packing import Said, damaged, fitting, packed, unpacked
-from playhead.store.retention import Moved
+from playhead.store.archiving.packing import Said, damaged, fitting, packed, unpacked
+from playhead.store.archiving.retention import Moved
 
 
 class Archive:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from playhead.store.change import Lease
-from playhead.store.lease import check_fence, granted, returned
+from playhead.store.rules.lease import check_fence, granted, returned
 
 
 class Leases:

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from playhead.entry.entry import TapeEntry, placed
 from playhead.errors import AnchorNotFound, Conflict, NoAnchors
+from playhead.store.archiving.retention import Moved
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
 from playhead.store.ranked.answering import answer, question_of
 from playhead.store.ranked.hit import Hit
 from playhead.store.ranked.protocol import Stretch
-from playhead.store.retention import Moved
 
 
 class Part(NamedTuple):

@@ -16,7 +16,7 @@ from playhead.store.family import SIDECAR, Kin, kin_of, renaming, sidecar_name
 from playhead.store.memory.roll import Roll
 from playhead.store.memory.strip import Strip
 from playhead.store.protocol import Head
-from playhead.store.replay import replay
+from playhead.store.rules.replay import replay
 
 _COLLECTED = (MERGED, DISCARDED)
 

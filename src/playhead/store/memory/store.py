@@ -12,18 +12,18 @@ from anyio.lowlevel import checkpoint
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, StoreUnavailable
+from playhead.store.archiving.retention import ArchiveReport
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import Append, BranchRecord, Change, Close, Fork, Lease, Reset, family_of
+from playhead.store.concurrency.turnstile import Turnstiles
 from playhead.store.family import kin_of
-from playhead.store.intake import taken
 from playhead.store.memory.blobs import Blobs, named
 from playhead.store.memory.leases import Leases
 from playhead.store.memory.shelf import Shelf
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.retention import ArchiveReport
-from playhead.store.turnstile import Turnstiles
+from playhead.store.rules.intake import taken
 
 _PART = 500
 """How many entries are looked through for the blobs that they name at a time."""

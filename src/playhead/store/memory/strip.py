@@ -10,14 +10,14 @@ from heapq import merge
 from itertools import chain
 
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name, parse_date
-from playhead.store.horizon import Horizon
+from playhead.store.archiving.retention import Moved
 from playhead.store.memory.archive import Archive
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.words import Words
-from playhead.store.replay import key_of
-from playhead.store.retention import Moved
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.replay import key_of
 
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime(MAXYEAR, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from playhead.errors import AppendOutcomeUnknown, PlayheadError, StoreError
 from playhead.store.concordance.spare import Spare
-from playhead.store.hop import Job, deliver
-from playhead.store.horizon import Horizon
-from playhead.store.lane import Queue
+from playhead.store.concurrency.hop import Job, deliver
+from playhead.store.concurrency.lane import Queue
 from playhead.store.parting import Load
 from playhead.store.postgres.address import Book
 from playhead.store.postgres.appending import Doubt
@@ -28,7 +27,8 @@ from playhead.store.postgres.retry import retried
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
 from playhead.store.postgres.tapes import names_of
-from playhead.store.work import Rewriting, Work, Writing, prepared
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.work import Rewriting, Work, Writing, prepared
 
 
 @dataclass(slots=True)

@@ -11,9 +11,8 @@ import psycopg
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.spare import Spare
-from playhead.store.hop import Job, deliver
-from playhead.store.horizon import Horizon
-from playhead.store.lane import Queue
+from playhead.store.concurrency.hop import Job, deliver
+from playhead.store.concurrency.lane import Queue
 from playhead.store.postgres.address import Address, Book
 from playhead.store.postgres.blobs import keep
 from playhead.store.postgres.failures import is_lost, needs_another_session
@@ -23,9 +22,10 @@ from playhead.store.postgres.reading import located
 from playhead.store.postgres.session import Link, Session
 from playhead.store.postgres.tapes import shown_date
 from playhead.store.protocol import Head
-from playhead.store.row import written
-from playhead.store.statements import statements
-from playhead.store.work import Work, Writing, prepared
+from playhead.store.rows.row import written
+from playhead.store.rows.statements import statements
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.work import Work, Writing, prepared
 
 GROUP = 256
 """How many appends go together at most."""

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from playhead.errors import BranchNotFound, StoreError, StoreUnavailable
-from playhead.store import archived
-from playhead.store.archived import IN_SEGMENT, Packet, opened, says
+from playhead.store.archiving import archived
+from playhead.store.archiving.archived import IN_SEGMENT, Packet, opened, says
+from playhead.store.archiving.packing import MOST, MOST_BYTES, Said
+from playhead.store.archiving.retention import Moved
 from playhead.store.family import kin_of
-from playhead.store.packing import MOST, MOST_BYTES, Said
 from playhead.store.postgres.family import Family
 from playhead.store.postgres.keys import Numbers, name_key
 from playhead.store.postgres.session import Row, Session
-from playhead.store.retention import Moved
-from playhead.store.row import RawRow
-from playhead.store.statements import statements
+from playhead.store.rows.row import RawRow
+from playhead.store.rows.statements import statements
 
 _AHEAD = 1024
 """How many of the next entries are looked ahead to when segments are asked for."""

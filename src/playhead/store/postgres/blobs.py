@@ -12,9 +12,9 @@ from playhead.store.parting import Piece
 from playhead.store.postgres.keys import NONE, raw
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.session import Row, Session
-from playhead.store.row import cell, microseconds, text
-from playhead.store.statements import statements
-from playhead.store.work import Writing
+from playhead.store.rows.row import cell, microseconds, text
+from playhead.store.rows.statements import statements
+from playhead.store.rules.work import Writing
 
 
 def put(reading: Reading, *, blob: Blob, data: bytes, at: datetime) -> Blob:

@@ -8,12 +8,12 @@ from functools import partial
 from playhead.errors import NameTaken
 from playhead.store.change import OPEN, BranchRecord, Close, Fork, check_close, check_cuts, collectable, cut_point, fork_names, fork_point
 from playhead.store.family import kin_of
-from playhead.store.lineage import cut
 from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, name_key
 from playhead.store.protocol import Head
-from playhead.store.row import SEQ_BITS, date_text, microseconds
-from playhead.store.tails import expect, main_of, writable
+from playhead.store.rows.row import SEQ_BITS, date_text, microseconds
+from playhead.store.rules.lineage import cut
+from playhead.store.rules.tails import expect, main_of, writable
 
 
 def fork(family: Family, change: Fork, *, at: datetime) -> None:

@@ -17,8 +17,8 @@ from playhead.store.postgres.keys import Texts, name_key
 from playhead.store.postgres.retry import Patience
 from playhead.store.postgres.session import Link, Session
 from playhead.store.protocol import IDEMPOTENCY_KEY
-from playhead.store.statements import statements
-from playhead.store.work import Work, Writing
+from playhead.store.rows.statements import statements
+from playhead.store.rules.work import Work, Writing
 
 
 @dataclass(slots=True)

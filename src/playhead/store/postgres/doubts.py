@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import AppendOutcomeUnknown
-from playhead.store.horizon import Horizon
-from playhead.store.making import Making, Written
 from playhead.store.postgres.appending import Doubt
 from playhead.store.postgres.family import Family
 from playhead.store.postgres.keys import columns
 from playhead.store.postgres.tapes import Tapes
-from playhead.store.row import written
-from playhead.store.statements import statements
-from playhead.store.work import Work, Writing
+from playhead.store.rows.row import written
+from playhead.store.rows.statements import statements
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.making import Making, Written
+from playhead.store.rules.work import Work, Writing
 
 
 def settled(family: Family, *, work: Work, doubt: Doubt | None, horizon: Horizon) -> tuple[Written, ...] | None:

@@ -14,9 +14,9 @@ from playhead.store.family import kin_of
 from playhead.store.postgres.keys import NONE, Texts, name_key, raw
 from playhead.store.postgres.session import Row, Session
 from playhead.store.protocol import Head
-from playhead.store.row import SEQ_BITS, cell, microseconds
-from playhead.store.statements import statements
-from playhead.store.tails import LONG_AGO
+from playhead.store.rows.row import SEQ_BITS, cell, microseconds
+from playhead.store.rows.statements import statements
+from playhead.store.rules.tails import LONG_AGO
 
 
 @dataclass(slots=True)

@@ -17,9 +17,9 @@ from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.concordance.spare import PATIENCE, Spare
 from playhead.store.concordance.volume import Volume
+from playhead.store.concurrency.hop import Job, deliver
+from playhead.store.concurrency.lane import Queue
 from playhead.store.family import kin_of
-from playhead.store.hop import Job, deliver
-from playhead.store.lane import Queue
 from playhead.store.postgres import volumes
 from playhead.store.postgres.address import Address, Book, Segment, part_of
 from playhead.store.postgres.blobs import get
@@ -30,9 +30,9 @@ from playhead.store.postgres.rows import rows
 from playhead.store.postgres.session import Link
 from playhead.store.postgres.volumes import Kept, Shelves
 from playhead.store.query import TapeQuery
-from playhead.store.row import entry_of
-from playhead.store.statements import statements
-from playhead.store.work import Work
+from playhead.store.rows.row import entry_of
+from playhead.store.rows.statements import statements
+from playhead.store.rules.work import Work
 
 _GROUP = 64
 _LINGER = 10.0

@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from playhead.store.row import Cell, Row, cell, uid_cell
+from playhead.store.rows.row import Cell, Row, cell, uid_cell
 
 
 class Texts(list[bytes]):

@@ -11,8 +11,8 @@ from typing import Any
 from playhead.entry.entry import TapeEntry
 from playhead.store.concordance.patience import Behind, hits
 from playhead.store.concordance.spare import Spare
+from playhead.store.concurrency.lane import Lane, Queue, stop_and_wait
 from playhead.store.family import kin_of
-from playhead.store.lane import Lane, Queue, stop_and_wait
 from playhead.store.postgres import blobs, leases, marking, reader, records
 from playhead.store.postgres.address import Address, Book
 from playhead.store.postgres.answering import Changes, Deed, Question, Registrar, answer
@@ -31,7 +31,7 @@ from playhead.store.postgres.session import Link, Prepared
 from playhead.store.postgres.volumes import shelves
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.work import Work
+from playhead.store.rules.work import Work
 
 _REGISTRARS = 2
 _HURRY = 1.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from playhead import clock
 from playhead.store.change import Lease
-from playhead.store.lease import granted, returned
 from playhead.store.postgres.family import Family, now
 from playhead.store.postgres.keys import name_key, raw, text_key
 from playhead.store.protocol import Head
-from playhead.store.row import cell, text
-from playhead.store.tails import main_of
+from playhead.store.rows.row import cell, text
+from playhead.store.rules.lease import granted, returned
+from playhead.store.rules.tails import main_of
 
 
 def take_lease(family: Family, *, tape: str, owner: str, seconds: float) -> Lease:

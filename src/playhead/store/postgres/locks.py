@@ -11,9 +11,9 @@ from typing import Any
 import anyio
 
 from playhead.errors import StoreError
+from playhead.store.concurrency.turnstile import Turnstiles
 from playhead.store.postgres.reading import Reading
-from playhead.store.statements import statements
-from playhead.store.turnstile import Turnstiles
+from playhead.store.rows.statements import statements
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 

@@ -10,8 +10,8 @@ from uuid import UUID
 from playhead.store.blobs import names_in
 from playhead.store.postgres.archived import filled
 from playhead.store.postgres.reading import Reading
-from playhead.store.row import damage_of, is_sealed
-from playhead.store.statements import statements
+from playhead.store.rows.row import damage_of, is_sealed
+from playhead.store.rows.statements import statements
 
 _MOST_ROWS, _MOST_BYTES = 2_000, 8 * 1024 * 1024
 _FAMILIES = 100

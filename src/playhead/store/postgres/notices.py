@@ -12,11 +12,11 @@ import psycopg
 from psycopg import sql
 
 from playhead.errors import PlayheadError
-from playhead.store.lane import Queue
+from playhead.store.concurrency.lane import Queue
 from playhead.store.postgres.keys import name_key
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Session
-from playhead.store.statements import statements
+from playhead.store.rows.statements import statements
 
 LEAST_PAUSE = 0.02
 """How many seconds lie between two notices at least: those that notify commit one after the other in the whole cluster."""

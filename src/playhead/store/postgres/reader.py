@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from playhead.entry.entry import TapeEntry
 from playhead.errors import StoreDamaged
-from playhead.store.gaps import gapless
 from playhead.store.postgres.address import Address
 from playhead.store.postgres.keys import Numbers, Texts, text_key, uid_key
 from playhead.store.postgres.reading import Moved, Reading
@@ -22,7 +21,8 @@ from playhead.store.postgres.session import Row
 from playhead.store.postgres.windows import ids_within, view_of
 from playhead.store.protocol import EMPTY, IDEMPOTENCY_KEY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import LAST_SEQ, entry_of
+from playhead.store.rows.row import LAST_SEQ, entry_of
+from playhead.store.rules.gaps import gapless
 from playhead.store.scan import holding
 
 Answer = TypeVar("Answer")

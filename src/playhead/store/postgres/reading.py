@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from playhead.errors import BranchNotFound
-from playhead.store import archived
+from playhead.store.archiving import archived
+from playhead.store.archiving.packing import Said
 from playhead.store.family import kin_of
-from playhead.store.packing import Said
 from playhead.store.parting import Load
 from playhead.store.postgres.address import Address, Book
 from playhead.store.postgres.archived import segments_of
 from playhead.store.postgres.keys import name_key
 from playhead.store.postgres.session import Row, Session
-from playhead.store.row import RawRow
-from playhead.store.statements import statements
+from playhead.store.rows.row import RawRow
+from playhead.store.rows.statements import statements
 
 
 class Moved(Exception):

@@ -6,7 +6,7 @@ from functools import partial
 
 from playhead.errors import InvalidInput
 from playhead.store.change import OPEN, BranchRecord
-from playhead.store.damage import missing
+from playhead.store.condition.damage import missing
 from playhead.store.family import kin_of
 from playhead.store.postgres.address import Address
 from playhead.store.postgres.keys import name_key, text_key
@@ -14,7 +14,7 @@ from playhead.store.postgres.reader import ask_of
 from playhead.store.postgres.reading import Reading
 from playhead.store.postgres.session import Row
 from playhead.store.protocol import EMPTY, Head
-from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text, text
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, date_text, text
 
 
 def names(reading: Reading) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, groupby
 from operator import itemgetter
 
-from playhead.store.damage import missing
-from playhead.store.gaps import gapless
+from playhead.store.condition.damage import missing
 from playhead.store.postgres.address import Address, Segment
 from playhead.store.postgres.keys import Numbers, Texts, raw
 from playhead.store.postgres.reading import Reading
 from playhead.store.query import TapeQuery
-from playhead.store.row import RawRow, cell, microseconds, of_kinds, within_dates
+from playhead.store.rows.row import RawRow, cell, microseconds, of_kinds, within_dates
+from playhead.store.rules.gaps import gapless
 
 Dates = tuple[int, int]
 

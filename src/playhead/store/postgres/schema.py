@@ -13,7 +13,7 @@ from psycopg import sql
 from playhead.errors import StoreDamaged, StoreUnavailable
 from playhead.store.postgres.failures import outdated
 from playhead.store.postgres.server import Server
-from playhead.store.statements import numbered, script, statements
+from playhead.store.rows.statements import numbered, script, statements
 
 FOLDER = "postgres"
 

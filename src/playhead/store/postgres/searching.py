@@ -21,8 +21,8 @@ from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import Question, question_of
 from playhead.store.ranked.best import Ranked
 from playhead.store.ranked.hit import Hit
-from playhead.store.row import entry_of
-from playhead.store.statements import statements
+from playhead.store.rows.row import entry_of
+from playhead.store.rows.statements import statements
 
 _TRIES = 3
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.errors import InvalidInput, MissingExtra
-from playhead.store.connection import Durability, SearchBy
 from playhead.store.parting import INLINE
+from playhead.store.rows.connection import Durability, SearchBy
 
 _PASSWORDS = ("password", "passfile", "sslpassword")
 _LEAST_PATIENCE = 1.0

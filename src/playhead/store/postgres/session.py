@@ -17,7 +17,7 @@ from playhead.store.postgres.direct import DirectStatement, Socket
 from playhead.store.postgres.failures import Silence, rights
 from playhead.store.postgres.schema import bring_up_to_date, tables_of
 from playhead.store.postgres.server import Server
-from playhead.store.statements import statements
+from playhead.store.rows.statements import statements
 
 Row = tuple[Any, ...]
 Values = Mapping[str, object]

@@ -16,18 +16,18 @@ from anyio import to_thread
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.store.archiving.retention import ArchiveReport, archived_in_steps
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
-from playhead.store.connection import Durability, SearchBy
-from playhead.store.names import checked_name
+from playhead.store.concurrency.timeout import checked_timeout
 from playhead.store.parting import INLINE, checked_limit
 from playhead.store.postgres.server import Server, label_of
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.retention import ArchiveReport, archived_in_steps
-from playhead.store.timeout import checked_timeout
-from playhead.store.work import Work, appended, changed
+from playhead.store.rows.connection import Durability, SearchBy
+from playhead.store.rules.names import checked_name
+from playhead.store.rules.work import Work, appended, changed
 
 Result = TypeVar("Result")
 

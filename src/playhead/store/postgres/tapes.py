@@ -9,18 +9,18 @@ from operator import itemgetter
 
 from playhead.entry.entry import TapeEntry
 from playhead.store.change import Close, Fork
-from playhead.store.horizon import Horizon
-from playhead.store.making import Standing
 from playhead.store.parting import is_parted
 from playhead.store.postgres.archived import filled
 from playhead.store.postgres.blobs import get
 from playhead.store.postgres.branching import close, fork
 from playhead.store.postgres.family import Family, Tail
 from playhead.store.postgres.keys import Numbers, Texts, columns, text_key
-from playhead.store.replay import key_of, nothing_stands
-from playhead.store.row import RawRow, entry_of
-from playhead.store.tails import LONG_AGO
-from playhead.store.work import Work, Writing
+from playhead.store.rows.row import RawRow, entry_of
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.making import Standing
+from playhead.store.rules.replay import key_of, nothing_stands
+from playhead.store.rules.tails import LONG_AGO
+from playhead.store.rules.work import Work, Writing
 
 _AT_ONCE = 1000
 _NOT_MARKED = -1

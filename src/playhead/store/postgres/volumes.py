@@ -17,7 +17,7 @@ from playhead.store.postgres.family import now
 from playhead.store.postgres.keys import Numbers, Texts
 from playhead.store.postgres.session import Row, Session
 from playhead.store.ranked.tokens import RULES
-from playhead.store.statements import statements
+from playhead.store.rows.statements import statements
 
 _PAGE = 1968
 """How many bytes of a volume a row has: with what stands around them four rows fill a page of 8192 bytes, and none is moved elsewhere."""

@@ -9,7 +9,7 @@ from playhead.store.postgres.address import Address
 from playhead.store.postgres.keys import anchor_key
 from playhead.store.postgres.reading import Reading
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
-from playhead.store.row import LAST_SEQ
+from playhead.store.rows.row import LAST_SEQ
 
 
 class View(NamedTuple):

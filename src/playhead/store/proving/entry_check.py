@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.store.blobs import names_in, refs_in
-from playhead.store.flaws import Flaws
+from playhead.store.condition.flaws import Flaws
 from playhead.store.parting import apart
 from playhead.store.protocol import IDEMPOTENCY_KEY
-from playhead.store.row import LAST_SEQ, is_sealed, text
-from playhead.store.tails import LONG_AGO
+from playhead.store.rows.row import LAST_SEQ, is_sealed, text
+from playhead.store.rules.tails import LONG_AGO
 
 Full = tuple[Any, ...]
 """An entry with all that is proved: place, kind, ts, digest, meta, body, peak, uid, idem_key, anchor, mark, enc, search."""

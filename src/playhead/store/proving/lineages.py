@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from playhead.errors import InvalidInput
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED
+from playhead.store.condition.flaws import Flaws
 from playhead.store.family import Kin, kin_of
-from playhead.store.flaws import Flaws
 from playhead.store.proving.catalogue import HIGHEST, IN_USE, REMOVED, RETIRED, Catalogue, Named, Numbered
 
 _STATES = (OPEN, MERGED, SQUASHED, DISCARDED)

@@ -14,7 +14,7 @@ from playhead.store.ranked.protocol import Document, Stretch, Totals
 from playhead.store.ranked.smoothing import GIVERS, shares
 from playhead.store.ranked.tokens import asked
 from playhead.store.ranked.view import View
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
 
 LIMIT = 20
 """How many entries are returned where no limit is set."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from playhead.entry.entry import TapeEntry
 from playhead.store.ranked.protocol import Document
 from playhead.store.ranked.tokens import terms
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
 from playhead.store.search import payload_text, values
 
 MOST = 255

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from playhead.store.connection import Place, connect, connect_to_read, disconnect, log_of
-from playhead.store.failures import typed
-from playhead.store.health import Health
-from playhead.store.hop import deliver
-from playhead.store.lane import Queue
-from playhead.store.presence import OpenFile, Presence
-from playhead.store.statements import statements
+from playhead.store.concurrency.hop import deliver
+from playhead.store.concurrency.lane import Queue
+from playhead.store.condition.failures import typed
+from playhead.store.condition.health import Health
+from playhead.store.rows.connection import Place, connect, connect_to_read, disconnect, log_of
+from playhead.store.rows.presence import OpenFile, Presence
+from playhead.store.rows.statements import statements
 
 Answer = TypeVar("Answer")
 Question = Callable[[sqlite3.Connection], Any]

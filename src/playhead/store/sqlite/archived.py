@@ -6,14 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from playhead.store import archived
-from playhead.store.archived import Packet, opened, says
-from playhead.store.packing import Said
-from playhead.store.retention import Moved
-from playhead.store.row import LAST_SEQ, SEQ_BITS, RawRow, eid
+from playhead.store.archiving import archived
+from playhead.store.archiving.archived import Packet, opened, says
+from playhead.store.archiving.packing import Said
+from playhead.store.archiving.retention import Moved
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, RawRow, eid
+from playhead.store.rows.statements import statements
+from playhead.store.rules.tails import main_of
 from playhead.store.sqlite.tails import Tails
-from playhead.store.statements import statements
-from playhead.store.tails import main_of
 
 
 class Source(Protocol):

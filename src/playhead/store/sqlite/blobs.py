@@ -11,13 +11,13 @@ from typing import Any
 
 from playhead import clock
 from playhead.store.blobs import PREFIX, Blob, digest_of, hex_of, verified
-from playhead.store.connection import Place
-from playhead.store.flaws import Flaws
-from playhead.store.row import microseconds
+from playhead.store.condition.flaws import Flaws
+from playhead.store.rows.connection import Place
+from playhead.store.rows.row import microseconds
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.upkeep.looking import looked_at
 from playhead.store.sqlite.upkeep.pages import Record
-from playhead.store.statements import statements
 
 WHOLE_STORE = 0
 """Stands in `root_no` for blobs that any tape of the store may refer to."""

@@ -9,15 +9,15 @@ from functools import partial
 
 from playhead.errors import NameTaken
 from playhead.store.change import OPEN, BranchRecord, Close, Fork, check_close, check_cuts, collectable, cut_point, fork_names, fork_point
-from playhead.store.damage import missing
+from playhead.store.condition.damage import missing
 from playhead.store.family import SIDECAR, kin_of
-from playhead.store.lineage import cut
 from playhead.store.protocol import Head
-from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text, eid, microseconds
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, date_text, eid, microseconds
+from playhead.store.rows.statements import statements
+from playhead.store.rules.lineage import cut
+from playhead.store.rules.tails import expect, main_of, writable
 from playhead.store.sqlite.records import between
 from playhead.store.sqlite.tails import Branching, Tail, Tails
-from playhead.store.statements import statements
-from playhead.store.tails import expect, main_of, writable
 
 
 def fork(tails: Tails, change: Fork, *, at: datetime) -> None:

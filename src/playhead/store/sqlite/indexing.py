@@ -11,17 +11,17 @@ from playhead.store.concordance.filling import Said, Standing, filled, stand
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.volume import Volume
-from playhead.store.lock import FileLock
+from playhead.store.concurrency.lock import FileLock
 from playhead.store.parting import Load
-from playhead.store.presence import Presence
 from playhead.store.ranked.tokens import RULES
-from playhead.store.row import LAST_SEQ, eid, entry_of
+from playhead.store.rows.presence import Presence
+from playhead.store.rows.row import LAST_SEQ, eid, entry_of
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite import volumes
 from playhead.store.sqlite.archived import filled as told
 from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.volumes import Kept
-from playhead.store.statements import statements
 
 _REMOVED = 4
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from playhead import clock
 from playhead.store.change import Lease
-from playhead.store.lease import granted, returned
 from playhead.store.protocol import Head
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
+from playhead.store.rows.statements import statements
+from playhead.store.rules.lease import granted, returned
+from playhead.store.rules.tails import main_of
 from playhead.store.sqlite.tails import Tails
-from playhead.store.statements import statements
-from playhead.store.tails import main_of
 
 
 def take_lease(tails: Tails, tape: str, *, owner: str, seconds: float) -> Lease:

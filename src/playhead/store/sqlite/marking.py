@@ -6,9 +6,9 @@ import sqlite3
 from typing import NamedTuple
 
 from playhead.store.blobs import names_in
-from playhead.store.row import LAST_SEQ, SEQ_BITS, damage_of, eid, is_sealed
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, damage_of, eid, is_sealed
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.archived import filled
-from playhead.store.statements import statements
 
 BEGINNING = -(1 << 63)
 """The place before every entry."""

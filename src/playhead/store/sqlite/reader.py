@@ -11,13 +11,13 @@ from playhead.entry.entry import TapeEntry
 from playhead.store.parting import Load, no_blob
 from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
-from playhead.store.row import SEQ_BITS, RawRow, cell, entry_of, uid_cell
+from playhead.store.rows.row import SEQ_BITS, RawRow, cell, entry_of, uid_cell
+from playhead.store.rows.statements import statements
 from playhead.store.scan import holding
 from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.rows import number_of_kind, row_at, rows
 from playhead.store.sqlite.segments import Segment, Shown, shown
 from playhead.store.sqlite.windows import ids_of
-from playhead.store.statements import statements
 
 
 def head(connection: sqlite3.Connection, tape: str) -> Head:

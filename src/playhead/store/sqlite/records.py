@@ -6,12 +6,12 @@ import sqlite3
 
 from playhead.errors import InvalidInput
 from playhead.store.change import BranchRecord
-from playhead.store.damage import missing
+from playhead.store.condition.damage import missing
 from playhead.store.family import SIDECAR, kin_of
 from playhead.store.protocol import EMPTY, Head
-from playhead.store.row import LAST_SEQ, SEQ_BITS, date_text
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, date_text
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.segments import Segment, shown
-from playhead.store.statements import statements
 
 _BEHIND_UNDERLINE = chr(ord("_") + 1)
 

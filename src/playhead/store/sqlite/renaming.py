@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from playhead.errors import NameTaken, TapeNotFound
 from playhead.store.family import BRANCH, SIDECAR, kin_of, renaming
+from playhead.store.rows.statements import statements
+from playhead.store.rules.tails import main_of
 from playhead.store.sqlite.branching import remove
 from playhead.store.sqlite.records import between
 from playhead.store.sqlite.tails import Tails
-from playhead.store.statements import statements
-from playhead.store.tails import main_of
 
 Parents = dict[str, str | None]
 """The names of a family, each with that of its parent, None where it was not forked."""

@@ -8,13 +8,13 @@ from heapq import merge
 from itertools import chain
 from operator import itemgetter
 
-from playhead.store.damage import missing
-from playhead.store.gaps import gap, gapless
+from playhead.store.condition.damage import missing
 from playhead.store.query import TapeQuery
-from playhead.store.row import BLOCK, LAST_SEQ, RawRow, cell, microseconds, of_kinds, within_dates
+from playhead.store.rows.row import BLOCK, LAST_SEQ, RawRow, cell, microseconds, of_kinds, within_dates
+from playhead.store.rows.statements import statements
+from playhead.store.rules.gaps import gap, gapless
 from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.segments import Segment
-from playhead.store.statements import statements
 
 Dates = tuple[int, int]
 

@@ -16,13 +16,13 @@ from playhead.store.parting import Load
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.answering import question_of
 from playhead.store.ranked.hit import Hit
-from playhead.store.row import LAST_SEQ, SEQ_BITS, eid, entry_of
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, eid, entry_of
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.rows import row_at, rows
 from playhead.store.sqlite.segments import Segment, shown
 from playhead.store.sqlite.volumes import kept, opened
 from playhead.store.sqlite.windows import ids_of
-from playhead.store.statements import statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from playhead.errors import BranchNotFound
 from playhead.store.family import kin_of
-from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, eid
-from playhead.store.statements import statements
+from playhead.store.rows.row import BLOCK, LAST_SEQ, SEQ_BITS, eid
+from playhead.store.rows.statements import statements
 
 
 class Segment(NamedTuple):

@@ -19,21 +19,24 @@ from anyio import to_thread
 from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput, ReadOnly, StoreUnavailable
+from playhead.store.archiving.packing import MOST_BYTES
+from playhead.store.archiving.retention import ArchiveReport, archived_in_steps
 from playhead.store.blobs import Blob, BlobNames, weighed
 from playhead.store.change import BranchRecord, Change, Lease, Reset
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.patience import Behind, hits
-from playhead.store.connection import Durability, Network, Place, SearchBy
-from playhead.store.health import Health
-from playhead.store.lane import Lane, Queue, stop_and_wait
-from playhead.store.names import checked_name
-from playhead.store.packing import MOST_BYTES
+from playhead.store.concurrency.lane import Lane, Queue, stop_and_wait
+from playhead.store.concurrency.timeout import checked_timeout
+from playhead.store.concurrency.turns import Turns
+from playhead.store.condition.health import Health
 from playhead.store.parting import INLINE, checked_limit
-from playhead.store.presence import OpenFile
 from playhead.store.protocol import Head
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.hit import Hit
-from playhead.store.retention import ArchiveReport, archived_in_steps
+from playhead.store.rows.connection import Durability, Network, Place, SearchBy
+from playhead.store.rows.presence import OpenFile
+from playhead.store.rules.names import checked_name
+from playhead.store.rules.work import Act, Apart, Work, appended, changed
 from playhead.store.sqlite import blobs, marking, reader, records
 from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.archived import archive
@@ -43,9 +46,6 @@ from playhead.store.sqlite.renaming import rename
 from playhead.store.sqlite.searching import Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.writer import Writer
-from playhead.store.timeout import checked_timeout
-from playhead.store.turns import Turns
-from playhead.store.work import Act, Apart, Work, appended, changed
 
 Result = TypeVar("Result")
 

@@ -10,10 +10,10 @@ from playhead import clock
 from playhead.store.change import OPEN, BranchRecord
 from playhead.store.family import kin_of
 from playhead.store.protocol import Head
-from playhead.store.row import LAST_SEQ, SEQ_BITS, eid, microseconds
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, eid, microseconds
+from playhead.store.rows.statements import statements
+from playhead.store.rules.tails import LONG_AGO
 from playhead.store.sqlite.volumes import forget, of_tape
-from playhead.store.statements import statements
-from playhead.store.tails import LONG_AGO
 
 _REMEMBERED = 4096
 

@@ -13,19 +13,19 @@ from playhead import clock
 from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError
 from playhead.store.change import Close, Fork
-from playhead.store.horizon import Horizon
-from playhead.store.lease import check_fence
-from playhead.store.making import Making, Standing, Written
 from playhead.store.parting import is_parted
-from playhead.store.replay import nothing_stands
-from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
+from playhead.store.rows.row import BLOCK, LAST_SEQ, SEQ_BITS, Row, cell, eid, entry_of, written
+from playhead.store.rows.statements import statements
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.lease import check_fence
+from playhead.store.rules.making import Making, Standing, Written
+from playhead.store.rules.replay import nothing_stands
+from playhead.store.rules.tails import expect
+from playhead.store.rules.work import Work, Writing
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.branching import close, fork
 from playhead.store.sqlite.tails import Tail, Tails
-from playhead.store.statements import statements
-from playhead.store.tails import expect
-from playhead.store.work import Work, Writing
 
 
 class Tapes:

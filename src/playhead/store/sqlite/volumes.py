@@ -11,7 +11,7 @@ from playhead.store.concordance.chain import linked
 from playhead.store.concordance.library import Library
 from playhead.store.concordance.volume import Volume
 from playhead.store.ranked.tokens import RULES
-from playhead.store.statements import statements
+from playhead.store.rows.statements import statements
 
 _PAGE_BITS = 24
 _PAGE = 4032

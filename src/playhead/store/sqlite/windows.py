@@ -6,9 +6,9 @@ import sqlite3
 
 from playhead.errors import AnchorNotFound, NoAnchors
 from playhead.store.query import AfterAnchor, BetweenAnchors, TapeQuery
-from playhead.store.row import LAST_SEQ, cell
+from playhead.store.rows.row import LAST_SEQ, cell
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.segments import Shown
-from playhead.store.statements import statements
 
 
 def ids_of(connection: sqlite3.Connection, shown: Shown, query: TapeQuery) -> range:

@@ -12,16 +12,16 @@ from time import monotonic
 from playhead.errors import PlayheadError, StoreError
 from playhead.store.concordance.patience import Behind
 from playhead.store.concordance.spare import PATIENCE, Spare
-from playhead.store.connection import Place, connect, disconnect
-from playhead.store.failures import typed
-from playhead.store.health import Health
-from playhead.store.hop import Job, deliver
-from playhead.store.lane import Queue
-from playhead.store.presence import OpenFile, Presence
+from playhead.store.concurrency.hop import Job, deliver
+from playhead.store.concurrency.lane import Queue
+from playhead.store.condition.failures import typed
+from playhead.store.condition.health import Health
+from playhead.store.rows.connection import Place, connect, disconnect
+from playhead.store.rows.presence import OpenFile, Presence
+from playhead.store.rows.statements import statements
+from playhead.store.rules.work import Act, Apart, Work, Writing, prepared
 from playhead.store.sqlite.indexing import Indexing
 from playhead.store.sqlite.tapes import Tapes
-from playhead.store.statements import statements
-from playhead.store.work import Act, Apart, Work, Writing, prepared
 
 GROUP = 512
 """How many jobs one transaction takes at most."""

@@ -11,7 +11,7 @@ from tempfile import gettempdir, mkdtemp
 from anyio import CancelScope, to_thread
 
 from playhead.errors import StoreError, StoreUnavailable
-from playhead.store.lock import FileLock
+from playhead.store.concurrency.lock import FileLock
 
 _PREFIX, _LOCK = ".playhead-", "lock"
 

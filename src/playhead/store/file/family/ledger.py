@@ -13,8 +13,8 @@ from playhead.store.family import Kin
 from playhead.store.file.disk import write_whole
 from playhead.store.file.family.steps import discard
 from playhead.store.file.place import Place
-from playhead.store.lease import check_fence, returned
 from playhead.store.protocol import EMPTY, Head
+from playhead.store.rules.lease import check_fence, returned
 
 LEASES, CURSORS = "leases", "cursors"
 """The ledgers of a family."""

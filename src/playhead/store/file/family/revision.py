@@ -18,7 +18,7 @@ from playhead.store.file.record.lines import Body
 from playhead.store.file.record.sheet import Sheet
 from playhead.store.file.record.tail import Tail
 from playhead.store.protocol import Head
-from playhead.store.replay import nothing_stands
+from playhead.store.rules.replay import nothing_stands
 
 
 class Revision:

@@ -12,7 +12,7 @@ from playhead.store.file.record.header import Header
 from playhead.store.file.record.lines import Body, dump, marks
 from playhead.store.file.record.tail import Tail
 from playhead.store.protocol import Head
-from playhead.store.replay import replay
+from playhead.store.rules.replay import replay
 
 Standing = Callable[[str], TapeEntry | None]
 """Returns the entry that has an idempotency key, None where none has it."""

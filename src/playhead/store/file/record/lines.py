@@ -13,10 +13,10 @@ from playhead import clock
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, TapeEntry
 from playhead.store.blobs import names_in
-from playhead.store.intake import meta_to_keep
 from playhead.store.parting import Load, Piece, Whole, joined, parted
 from playhead.store.protocol import IDEMPOTENCY_KEY
-from playhead.store.replay import key_of
+from playhead.store.rules.intake import meta_to_keep
+from playhead.store.rules.replay import key_of
 
 CHECKED_BY = len(b',"~c":"00000000"}')
 """How many bytes of a line its checksum takes, at the very end."""

@@ -9,8 +9,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from playhead.errors import FileMissing, NameTaken, StoreUnavailable
+from playhead.store.condition.failures import typed
 from playhead.store.drafts import draft_of, flush_directory
-from playhead.store.failures import typed
 from playhead.store.file.blobs import files as blob_files
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.guard import Guard

@@ -7,13 +7,13 @@ from hashlib import blake2b
 from struct import Struct
 
 from playhead.errors import StoreError
+from playhead.store.condition.flaws import Flaws
 from playhead.store.file.index import segment as file_segment
 from playhead.store.file.index.index import KEY, UID
 from playhead.store.file.index.segment import Pair, Segment, SpoiltSegment, falls_through, hashed
 from playhead.store.file.place import Place
 from playhead.store.file.record.lines import names_of
 from playhead.store.file.record.recording import Recording
-from playhead.store.flaws import Flaws
 
 _MASK = (1 << 64) - 1
 _PAIR = Struct("<QQ")

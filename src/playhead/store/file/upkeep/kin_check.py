@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from playhead.store.change import OPEN
+from playhead.store.condition.flaws import Flaws, Severity
 from playhead.store.family import Kin
 from playhead.store.file.members import MemberFile
 from playhead.store.file.names import SUFFIX, label_stem
 from playhead.store.file.place import Place
 from playhead.store.file.record.header import Origin
 from playhead.store.file.upkeep.line_check import FileFacts
-from playhead.store.flaws import Flaws, Severity
 from playhead.store.protocol import Head
 
 

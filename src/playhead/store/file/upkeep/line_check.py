@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from playhead.entry import codec
 from playhead.errors import StoreDamaged
+from playhead.store.condition.flaws import Flaws, Severity
 from playhead.store.file.record.header import Header, header_in
 from playhead.store.file.record.lines import BadLine, Line, begins_like_a_line, is_anchor, load
 from playhead.store.file.record.older import read_older
 from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import Tail, is_end, read_tail
-from playhead.store.flaws import Flaws, Severity
 from playhead.store.protocol import EMPTY, Head
 
 _LOOKED_AT = 64

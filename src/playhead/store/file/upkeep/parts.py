@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from playhead.errors import BlobNotFound, StoreDamaged, StoreError
+from playhead.store.condition.loss import PART_LOST
 from playhead.store.file.blobs import get
 from playhead.store.file.place import Place
 from playhead.store.file.record.lines import Line, moved_in
-from playhead.store.loss import PART_LOST
 from playhead.store.parting import apart, joined
 
 

@@ -14,7 +14,9 @@ from playhead.entry import codec
 from playhead.entry.entry import EVENT, format_date
 from playhead.errors import FileMissing, InvalidInput
 from playhead.store.change import OPEN
-from playhead.store.failures import typed
+from playhead.store.condition.failures import typed
+from playhead.store.condition.health import Health
+from playhead.store.condition.loss import LOST, Loss, SalvageReport
 from playhead.store.file.archive import ArchivedDisk
 from playhead.store.file.disk import Disk
 from playhead.store.file.family.archiving import mend_front
@@ -31,8 +33,6 @@ from playhead.store.file.record.snapshot import Snapshot
 from playhead.store.file.record.tail import is_end, is_finished
 from playhead.store.file.upkeep.beginning import Beginning, beginning_of
 from playhead.store.file.upkeep.parts import Parts
-from playhead.store.health import Health
-from playhead.store.loss import LOST, Loss, SalvageReport
 from playhead.store.protocol import EMPTY, Head
 
 _TIMEOUT = 30.0

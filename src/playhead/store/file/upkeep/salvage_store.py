@@ -8,7 +8,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from playhead.errors import FileMissing, StoreError
-from playhead.store.failures import typed
+from playhead.store.condition.failures import typed
+from playhead.store.condition.loss import SalvageReport
 from playhead.store.family import Kin
 from playhead.store.file.family.guard import Guard
 from playhead.store.file.members import HIDDEN, STATES, branch_stem, kept_stem, member_stem
@@ -17,7 +18,6 @@ from playhead.store.file.record.stretch import header_at, opened
 from playhead.store.file.upkeep.beginning import kin_in
 from playhead.store.file.upkeep.salvage import place_to_salvage, salvage_file
 from playhead.store.file.upkeep.verify import family_stems, root_name, root_stems
-from playhead.store.loss import SalvageReport
 from playhead.store.protocol import EMPTY, Head
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from playhead.entry import codec
 from playhead.errors import FileMissing, InvalidInput, StoreDamaged, StoreError
 from playhead.store.blobs import refs_in
-from playhead.store.failures import typed
+from playhead.store.condition.failures import typed
+from playhead.store.condition.flaws import Flaws, VerifyReport
 from playhead.store.family import Kin, kin_of
 from playhead.store.file import blobs
 from playhead.store.file.family.archiving import unwanted
@@ -30,7 +31,6 @@ from playhead.store.file.upkeep.index_check import check_index
 from playhead.store.file.upkeep.kin_check import KinCheck, Member
 from playhead.store.file.upkeep.line_check import LineCheck
 from playhead.store.file.upkeep.words_check import check_words
-from playhead.store.flaws import Flaws, VerifyReport
 from playhead.store.parting import apart, joined
 
 MOST_OPEN = 200

@@ -7,10 +7,10 @@ from zlib import crc32
 from playhead.errors import StoreError
 from playhead.store.concordance.postings import SpoiltVolume
 from playhead.store.concordance.proving import agrees
+from playhead.store.condition.flaws import Flaws
 from playhead.store.file.place import Place
 from playhead.store.file.record.recording import Recording
 from playhead.store.file.words.volumes import FileBytes, Kept, kept, paths
-from playhead.store.flaws import Flaws
 
 
 def check_words(place: Place, stem: str, recording: Recording, *, tape: str, flaws: Flaws) -> None:

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from playhead.errors import InvalidInput
 from playhead.store.change import OPEN
+from playhead.store.condition.flaws import Flaws
 from playhead.store.family import kin_of
-from playhead.store.flaws import Flaws
 from playhead.store.postgres.keys import name_key
 from playhead.store.postgres.session import Row
 from playhead.store.proving.catalogue import IN_USE, RETIRED, Catalogue, Named, Numbered

@@ -11,11 +11,11 @@ from uuid import UUID
 import psycopg
 
 from playhead.errors import StoreDamaged
-from playhead.store.archived import IN_SEGMENT
+from playhead.store.archiving.archived import IN_SEGMENT
+from playhead.store.archiving.packing import Said
 from playhead.store.blobs import PREFIX, digest_of, names_in
+from playhead.store.condition.flaws import Flaws, VerifyReport
 from playhead.store.family import kin_of
-from playhead.store.flaws import Flaws, VerifyReport
-from playhead.store.packing import Said
 from playhead.store.postgres.archived import Segments
 from playhead.store.postgres.blobs import key_of
 from playhead.store.postgres.failures import typed
@@ -26,8 +26,8 @@ from playhead.store.postgres.upkeep.households import Household, check, househol
 from playhead.store.postgres.upkeep.volume_check import check_volumes
 from playhead.store.proving.catalogue import IN_USE, Numbered
 from playhead.store.proving.entry_check import EntryCheck, Filing
-from playhead.store.row import LAST_SEQ, SEQ_BITS, text
-from playhead.store.statements import script, statements
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, text
+from playhead.store.rows.statements import script, statements
 
 _FILING = Filing(uid_key, text_key, anchor_key)
 _FAMILIES, _MOST_ROWS, _MOST_BYTES = 100, 2_000, 8 * 1024 * 1024

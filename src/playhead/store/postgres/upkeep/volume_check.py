@@ -10,7 +10,7 @@ from playhead.errors import StoreError
 from playhead.store.concordance.postings import VolumeGone
 from playhead.store.concordance.proving import agrees
 from playhead.store.concordance.slabs import Slabs
-from playhead.store.flaws import Flaws
+from playhead.store.condition.flaws import Flaws
 from playhead.store.postgres.address import Book, Segment, part_of
 from playhead.store.postgres.blobs import get
 from playhead.store.postgres.reading import Moved, Reading
@@ -21,8 +21,8 @@ from playhead.store.postgres.upkeep.households import Household
 from playhead.store.postgres.volumes import Kept, Pages
 from playhead.store.query import TapeQuery
 from playhead.store.ranked.tokens import RULES
-from playhead.store.row import LAST_SEQ, entry_of
-from playhead.store.statements import statements
+from playhead.store.rows.row import LAST_SEQ, entry_of
+from playhead.store.rows.statements import statements
 
 
 def check_volumes(session: Session, server: Server, family: Household, flaws: Flaws) -> None:

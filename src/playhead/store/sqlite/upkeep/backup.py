@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from playhead.errors import FileMissing, NameTaken
-from playhead.store.connection import Place
+from playhead.store.condition.failures import typed
 from playhead.store.drafts import discard_database, draft_of, take_name
-from playhead.store.failures import typed
+from playhead.store.rows.connection import Place
 from playhead.store.sqlite.upkeep.looking import looked_at
 
 

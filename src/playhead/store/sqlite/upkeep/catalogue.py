@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from playhead.store.flaws import Flaws
+from playhead.store.condition.flaws import Flaws
 from playhead.store.proving.catalogue import Catalogue, Named, Numbered, whole
-from playhead.store.row import LAST_SEQ, eid
-from playhead.store.statements import statements
+from playhead.store.rows.row import LAST_SEQ, eid
+from playhead.store.rows.statements import statements
 
 
 def read(connection: sqlite3.Connection, flaws: Flaws) -> Catalogue:

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Iterator
 
 from playhead.errors import StoreDamaged
-from playhead.store.archived import IN_SEGMENT
-from playhead.store.packing import Said
+from playhead.store.archiving.archived import IN_SEGMENT
+from playhead.store.archiving.packing import Said
 from playhead.store.proving.entry_check import Filing, Full
-from playhead.store.row import LAST_SEQ, cell, eid, uid_cell
+from playhead.store.rows.row import LAST_SEQ, cell, eid, uid_cell
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.archived import Segments
-from playhead.store.statements import statements
 
 FILING = Filing(uid_cell, cell, cell)
 """How texts stand in the columns that entries are looked up by."""

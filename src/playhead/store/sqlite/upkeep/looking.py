@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TypeVar
 
-from playhead.store.connection import Place
+from playhead.store.rows.connection import Place
 from playhead.store.sqlite.answering import Watched, steady
 
 Answer = TypeVar("Answer")

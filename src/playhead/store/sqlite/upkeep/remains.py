@@ -14,9 +14,9 @@ from playhead.errors import InvalidInput
 from playhead.store.change import DISCARDED, MERGED, OPEN, SQUASHED
 from playhead.store.family import Kin, kin_of
 from playhead.store.proving.catalogue import HIGHEST, IN_USE, REMOVED, RETIRED, Named, Numbered
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.upkeep.pages import Record
-from playhead.store.statements import statements
 
 _STATES = (OPEN, MERGED, SQUASHED, DISCARDED)
 _NUMBERED, _NAMED = 11, 13

@@ -9,15 +9,15 @@ from typing import Any
 
 from playhead import clock
 from playhead.entry.entry import TapeEntry
+from playhead.store.condition.loss import LOST, PART_LOST, Loss
 from playhead.store.family import kin_of
-from playhead.store.horizon import Horizon
-from playhead.store.intake import meta_to_keep
-from playhead.store.loss import LOST, PART_LOST, Loss
 from playhead.store.proving.catalogue import REMOVED, Numbered
-from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, date_text, eid, microseconds, row_of
+from playhead.store.rows.row import BLOCK, LAST_SEQ, SEQ_BITS, date_text, eid, microseconds, row_of
+from playhead.store.rows.statements import statements
+from playhead.store.rules.horizon import Horizon
+from playhead.store.rules.intake import meta_to_keep
+from playhead.store.rules.tails import LONG_AGO
 from playhead.store.sqlite.upkeep.remains import Remains
-from playhead.store.statements import statements
-from playhead.store.tails import LONG_AGO
 
 _PAGE = 4096
 

@@ -12,22 +12,22 @@ from typing import Any
 from playhead.entry import codec
 from playhead.entry.entry import ANCHOR
 from playhead.errors import FileMissing, StoreDamaged, StoreError, StoreUnavailable
-from playhead.store.archived import IN_SEGMENT
-from playhead.store.connection import Place, migrate
+from playhead.store.archiving.archived import IN_SEGMENT
+from playhead.store.condition.failures import typed
+from playhead.store.condition.loss import ALTERED, PART_LOST, Loss, SalvageReport
 from playhead.store.drafts import discard_database, draft_of, take_name
-from playhead.store.failures import typed
-from playhead.store.loss import ALTERED, PART_LOST, Loss, SalvageReport
 from playhead.store.parting import apart, is_parted
 from playhead.store.protocol import IDEMPOTENCY_KEY
 from playhead.store.proving.catalogue import REMOVED
-from playhead.store.row import SEQ_BITS, cell, is_sealed, text, uid_cell
+from playhead.store.rows.connection import Place, migrate
+from playhead.store.rows.row import SEQ_BITS, cell, is_sealed, text, uid_cell
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.archived import Segments
 from playhead.store.sqlite.upkeep.pages import Pages, Record
 from playhead.store.sqlite.upkeep.remains import Remains, remains
 from playhead.store.sqlite.upkeep.restored import Restored
 from playhead.store.sqlite.upkeep.verify import verify
-from playhead.store.statements import statements
 
 _ENTRY, _SEGMENT, _DIGEST = 13, 5, 32
 _LEAST_ROW = 100

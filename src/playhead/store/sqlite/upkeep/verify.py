@@ -9,21 +9,21 @@ from functools import partial
 from typing import Any
 
 from playhead.errors import FileMissing, StoreDamaged
-from playhead.store.connection import Place, migrate
-from playhead.store.failures import typed
+from playhead.store.condition.failures import typed
+from playhead.store.condition.flaws import Flaws, Severity, VerifyReport
 from playhead.store.family import kin_of
-from playhead.store.flaws import Flaws, Severity, VerifyReport
 from playhead.store.protocol import Head
 from playhead.store.proving.catalogue import IN_USE, REMOVED, Catalogue, Numbered
 from playhead.store.proving.entry_check import EntryCheck
 from playhead.store.proving.lineages import check_lineages, check_names
-from playhead.store.row import BLOCK, LAST_SEQ, SEQ_BITS, eid
+from playhead.store.rows.connection import Place, migrate
+from playhead.store.rows.row import BLOCK, LAST_SEQ, SEQ_BITS, eid
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite import blobs
 from playhead.store.sqlite.upkeep import catalogue
 from playhead.store.sqlite.upkeep.entries import FILING, rows
 from playhead.store.sqlite.upkeep.looking import looked_at
 from playhead.store.sqlite.upkeep.volume_check import check_volumes
-from playhead.store.statements import statements
 
 _SOUND = ("ok",)
 

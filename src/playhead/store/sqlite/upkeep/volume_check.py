@@ -10,14 +10,14 @@ from zlib import crc32
 
 from playhead.errors import StoreError
 from playhead.store.concordance.proving import agrees
-from playhead.store.flaws import Flaws
+from playhead.store.condition.flaws import Flaws
 from playhead.store.proving.catalogue import REMOVED, Catalogue
 from playhead.store.ranked.tokens import RULES
-from playhead.store.row import LAST_SEQ, eid, entry_of
+from playhead.store.rows.row import LAST_SEQ, eid, entry_of
+from playhead.store.rows.statements import statements
 from playhead.store.sqlite.archived import filled
 from playhead.store.sqlite.blobs import get
 from playhead.store.sqlite.volumes import Pages
-from playhead.store.statements import statements
 
 
 def check_volumes(connection: sqlite3.Connection, found: Catalogue, flaws: Flaws) -> None:

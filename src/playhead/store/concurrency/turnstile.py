@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from weakref import WeakValueDictionary
 
-from playhead.store.hop import Job
+from playhead.store.concurrency.hop import Job
 
 
 class Turnstile:

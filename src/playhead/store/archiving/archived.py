@@ -7,10 +7,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
 from playhead.errors import StoreDamaged
-from playhead.store.damage import missing
-from playhead.store.packing import MOST, MOST_BYTES, Said, damaged, fits, packed, unpacked
-from playhead.store.retention import Moved
-from playhead.store.row import LAST_SEQ, RawRow, damage_of, is_sealed
+from playhead.store.archiving.packing import MOST, MOST_BYTES, Said, damaged, fits, packed, unpacked
+from playhead.store.archiving.retention import Moved
+from playhead.store.condition.damage import missing
+from playhead.store.rows.row import LAST_SEQ, RawRow, damage_of, is_sealed
 
 IN_SEGMENT = 1
 """What `enc`, the column behind those of a row, says of an entry whose meta and body are in a segment."""

@@ -11,12 +11,12 @@ from playhead.entry.entry import TapeEntry
 from playhead.errors import InvalidInput
 from playhead.store.change import Close, Fork
 from playhead.store.family import kin_of
-from playhead.store.lease import check_fence
 from playhead.store.protocol import EMPTY
-from playhead.store.replay import nothing_stands, replay
-from playhead.store.row import LAST_SEQ, SEQ_BITS, text, written
-from playhead.store.tails import AnyTail, Tail, Tails, expect, main_of, writable
-from playhead.store.work import Rewriting, Work, Writing
+from playhead.store.rows.row import LAST_SEQ, SEQ_BITS, text, written
+from playhead.store.rules.lease import check_fence
+from playhead.store.rules.replay import nothing_stands, replay
+from playhead.store.rules.tails import AnyTail, Tail, Tails, expect, main_of, writable
+from playhead.store.rules.work import Rewriting, Work, Writing
 
 Written = tuple[TapeEntry, ...]
 Standing = Callable[[str], TapeEntry | None]

@@ -13,11 +13,11 @@ from playhead.entry.frozen import FrozenDict
 from playhead.errors import InvalidInput, PlayheadError
 from playhead.store.blobs import names_in
 from playhead.store.change import Append, Change, Close, Fork, Reset, family_of
-from playhead.store.intake import meta_to_keep
-from playhead.store.names import checked_name
 from playhead.store.parting import Piece, parted
 from playhead.store.protocol import Head
-from playhead.store.row import Row, parted_row, row_of
+from playhead.store.rows.row import Row, parted_row, row_of
+from playhead.store.rules.intake import meta_to_keep
+from playhead.store.rules.names import checked_name
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from weakref import finalize
 
 from playhead import clock
-from playhead.store import room
-from playhead.store.room import UNKNOWN as _UNKNOWN
+from playhead.store.concurrency import room
+from playhead.store.concurrency.room import UNKNOWN as _UNKNOWN
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _here: set[str] = set()

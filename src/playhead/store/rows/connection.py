@@ -13,12 +13,12 @@ from typing import Literal
 
 from playhead import clock
 from playhead.errors import StoreDamaged, StoreError, StoreOutdated, StoreUnavailable
-from playhead.store.failures import typed
-from playhead.store.lock import FileLock
-from playhead.store.mounts import MOUNTS, network_file_system
+from playhead.store.concurrency.lock import FileLock
+from playhead.store.condition.failures import typed
 from playhead.store.parting import INLINE
-from playhead.store.row import microseconds
-from playhead.store.statements import numbered, script, statements
+from playhead.store.rows.mounts import MOUNTS, network_file_system
+from playhead.store.rows.row import microseconds
+from playhead.store.rows.statements import numbered, script, statements
 
 Durability = Literal["disk", "process"]
 Network = Literal["refuse", "allow"]

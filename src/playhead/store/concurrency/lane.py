@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
-from playhead.store.hop import Job
+from playhead.store.concurrency.hop import Job
 
 Serve = Callable[["Queue"], None]
 """Does the jobs of a queue until it ends; opens what it needs, closes it at the end."""

@@ -12,9 +12,9 @@ from weakref import finalize
 import anyio
 
 from playhead.errors import StoreError
-from playhead.store.failures import typed
-from playhead.store.lock import FileLock
-from playhead.store.turnstile import Turnstiles
+from playhead.store.concurrency.lock import FileLock
+from playhead.store.concurrency.turnstile import Turnstiles
+from playhead.store.condition.failures import typed
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_5, 0.025
 _REMEMBERED = 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playhead import clock
-from playhead.store.row import microseconds
+from playhead.store.rows.row import microseconds
 
 _DAY = 24 * 60 * 60 * 1_000_000
 

@@ -1,4 +1,4 @@
-"""An entry as a row of SQLite: what is written, and what is read back."""
+"""An entry as a row of a database: what is written, and what is read back."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from playhead.entry import codec
 from playhead.entry.entry import ANCHOR, TapeEntry, event_name, told
 from playhead.entry.frozen import FrozenDict
 from playhead.errors import StoreDamaged
-from playhead.store.damage import altered, missing
+from playhead.store.condition.damage import altered, missing
 from playhead.store.parting import Load, Parted, Whole, is_parted, no_blob
-from playhead.store.replay import key_of
+from playhead.store.rules.replay import key_of
 
 SEQ_BITS = 32
 LAST_SEQ = (1 << SEQ_BITS) - 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from playhead import clock
 from playhead.errors import InvalidInput, LeaseHeld, LeaseLost
 from playhead.store.change import Lease
-from playhead.store.row import date_text, microseconds
+from playhead.store.rows.row import date_text, microseconds
 
 _SECOND = 1_000_000
 

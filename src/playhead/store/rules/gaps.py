@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from playhead.errors import StoreDamaged
-from playhead.store.damage import missing
-from playhead.store.row import LAST_SEQ, RawRow
+from playhead.store.condition.damage import missing
+from playhead.store.rows.row import LAST_SEQ, RawRow
 
 
 def gapless(rows: Iterable[RawRow], places: range, tape: str) -> Iterator[RawRow]:

@@ -10,7 +10,7 @@ from types import TracebackType
 from weakref import WeakSet
 
 from playhead import clock
-from playhead.store.failures import busy, typed
+from playhead.store.condition.failures import busy, typed
 
 _NAME_LENGTH = 36
 

@@ -1,0 +1,1 @@
+"""Older entries, compressed in segments that reads still reach."""

@@ -1,0 +1,1 @@
+"""How tasks, threads and processes take turns in a store, and hand work to each other."""

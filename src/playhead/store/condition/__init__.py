@@ -1,0 +1,1 @@
+"""How well a store is: what is damaged, lost or amiss, and what to do next."""

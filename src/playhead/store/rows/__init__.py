@@ -1,0 +1,1 @@
+"""Entries as rows of a database, and the file they are in."""
