@@ -16,7 +16,7 @@ from playhead.errors import PlayheadError, TapeDiffers
 from playhead.store.adapt import adapt
 from playhead.store.change import Append, Change, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
-from playhead.store.protocol import Head, WholeStore
+from playhead.store.protocol import EMPTY, Head, WholeStore
 from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
@@ -75,6 +75,52 @@ def test_a_store_with_four_methods_is_copied_too(tmp_path: Path):
         await ph.copy_store(one, other)
         assert await everything(other, "t") == await everything(one, "t")
         assert await exported(other, tmp_path / "b") == await exported(one, tmp_path / "a")
+
+    anyio.run(run)
+
+
+ON_DISK = [kind for kind in STORES if kind != "memory"]
+
+
+@pytest.mark.parametrize("target", ON_DISK)
+def test_nothing_is_left_of_what_tapes_were_made_under_and_the_store_is_sound(target: str, tmp_path: Path):
+    names = ["t", "m/" + "n" * 95, "Support/" + "L" * 130]
+
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        for name in names:
+            await one.append(name, ph.TapeEntry.event("n"))
+            await one.apply([Fork(tape=branch_name(name, "b"), parent=name)])
+        async with opened(target, tmp_path / "other") as other:
+            for name in names:
+                with pytest.raises(ph.StoreUnavailable):
+                    await ph.copy_store(one, Breaking(other, at=2), tapes=[name])  # type: ignore[arg-type]
+                await one.append(name, ph.TapeEntry.event("goes on"))
+            await ph.copy_store(one, other)
+            await ph.copy_store(one, other)
+            assert await other.families() == sorted(names)  # type: ignore[attr-defined]
+            report = ph.verify(other)  # type: ignore[arg-type]
+            assert (report.is_sound, report.tapes, report.flaws) == (True, 6, ())
+        left = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")]
+        assert [path for path in left if ".part" in path] == []
+        assert len([path for path in left if path.endswith(".family")]) == (3 if target == "file" else 0)
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("target", STORES)
+def test_what_is_left_of_a_mark_by_one_who_died_is_taken_away_by_the_next(target: str, tmp_path: Path):
+    mark = sidecar_name("t", "playhead.transfer")
+
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        async with opened(target, tmp_path / "other") as other:
+            await ph.copy_store(one, other)
+            await other.append_many(mark, [ph.TapeEntry.event("transfer.begun")])
+            await other.reset(mark)
+            assert (await ph.copy_store(one, other)).known == ("t",)
+            assert await other.head(mark) == EMPTY
 
     anyio.run(run)
 

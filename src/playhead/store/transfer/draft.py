@@ -13,6 +13,7 @@ from playhead.entry.entry import TapeEntry, event_name
 from playhead.store.census import families_of
 from playhead.store.change import DISCARDED, Append, Close
 from playhead.store.family import sidecar_name
+from playhead.store.forgetting import forget
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.query import TapeQuery
 
@@ -67,9 +68,13 @@ async def finish(store: WholeStore, draft: str, name: str) -> None:
 
 
 async def unmark(store: WholeStore, name: str) -> None:
-    """Remove the mark that a tape has from the time before it had its name."""
-    if MARK in await store.sidecars(name) and await is_mark(store, name, MARK):
-        await store.reset(sidecar_name(name, MARK))
+    """Remove the mark that a tape has from the time before it had its name, and what is left of one."""
+    mark = sidecar_name(name, MARK)
+    if await store.head(mark) == EMPTY:
+        return
+    if await is_mark(store, name, MARK):
+        await store.reset(mark)
+    await forget(store, mark)
 
 
 async def remove(store: WholeStore, draft: str) -> None:
@@ -84,6 +89,7 @@ async def remove(store: WholeStore, draft: str) -> None:
             await store.reset(sidecar_name(draft, sidecar))
     await store.reset(draft)
     await store.reset(sidecar_name(draft, MARK))
+    await forget(store, draft)
 
 
 async def _remove_others(store: WholeStore, name: str, draft: str) -> None:
