@@ -21,7 +21,7 @@ from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
 from tests.stores import URL
-from tests.unit.store.moving import STORES, exported, files_of, furnish, grow, opened
+from tests.unit.store.moving import ONWARD, STORES, exported, files_of, furnish, grow, opened
 
 ROOTS = ("support/42", "日本語", "only a sidecar", "Only Squashed")
 
@@ -121,6 +121,27 @@ def test_what_is_left_of_a_mark_by_one_who_died_is_taken_away_by_the_next(target
             await other.reset(mark)
             assert (await ph.copy_store(one, other)).known == ("t",)
             assert await other.head(mark) == EMPTY
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("target", ON_DISK)
+def test_what_stands_for_entries_of_a_sidecar_that_nothing_shows_any_more_is_marked_behind_those_before_it(target: str, tmp_path: Path):
+    side, late = sidecar_name("t", "s"), branch_name("t", "late")
+
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        for _ in range(2):
+            await one.append("t", ph.TapeEntry.event("n"))
+            await one.append(side, ph.TapeEntry.event("beside"))
+        await one.apply([Fork(tape=branch_name("t", "early"), parent="t", at=1)])
+        await one.apply([Fork(tape=late, parent="t")])
+        await one.apply([Reset(tape=sidecar_name(late, "s"))])
+        await one.apply([Reset(tape=side)])
+        async with opened(target, tmp_path / "other") as other:
+            await ph.copy_store(one, other)
+            assert ph.verify(other).flaws == ()  # type: ignore[arg-type]
+            assert await everything(other, "t") == await everything(one, "t")
 
     anyio.run(run)
 
@@ -244,47 +265,117 @@ anyio.run(lambda: ph.import_store(sys.argv[1], sys.argv[2], progress=lambda told
 """
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", "file", "postgres"])
 def test_an_import_whose_process_is_killed_is_completed_by_the_next(kind: str, store_place: Path, tmp_path: Path):
-    url = f"sqlite:///{tmp_path / 'tapes.db'}" if kind == "sqlite" else f"{(store_place / URL).read_text()}&durability=process"
+    url = {"sqlite": f"sqlite:///{tmp_path / 'tapes.db'}", "file": f"file:{tmp_path / 'files'}"}.get(kind) or f"{(store_place / URL).read_text()}&durability=process"
+    one, chance = ph.InMemoryTapeStore(), Random(5)
 
-    async def begin() -> dict[str, str]:
-        one = ph.InMemoryTapeStore()
-        await furnish(one)
-        await one.append_many("long", [ph.TapeEntry.event("n", {"n": n, "text": "word " * 50}) for n in range(6000)])
-        return await exported(one, tmp_path / "export")
+    async def begin(place: Path) -> dict[str, str]:
+        if not await one.list_tapes():
+            await furnish(one)
+        await one.append_many("long/" + "l" * 100, [ph.TapeEntry.event("n", {"n": n, "text": "word " * 50}) for n in range(3500)])
+        await one.append_many("support/42", [ph.TapeEntry.event("n", {"n": n}) for n in range(3)])
+        return await exported(one, place)
 
-    async def end() -> dict[str, str]:
+    async def end(place: Path) -> dict[str, str]:
         async with ph.open_store(url) as other:
-            await ph.import_store(tmp_path / "export", other)
-            return await exported(other, tmp_path / "again")
+            await ph.import_store(place, other)
+            return await exported(other, place.with_suffix(".again"))
 
-    wanted, chance = anyio.run(begin), Random(5)
-    for _ in range(3):
-        child = subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path / "export"), url], stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        with child.stdout as told:
-            for _ in range(chance.randint(5, 30)):
-                told.readline()
-            child.kill()
-        child.wait()
-    assert anyio.run(end) == wanted
-    assert ph.verify(url).is_sound
+    for place in (tmp_path / "first", tmp_path / "gone on"):
+        wanted = anyio.run(begin, place)
+        for _ in range(2):
+            child = subprocess.Popen([sys.executable, "-c", CHILD, str(place), url], stdout=subprocess.PIPE)
+            assert child.stdout is not None
+            with child.stdout as told:
+                for _ in range(chance.randint(5, 30)):
+                    told.readline()
+                child.kill()
+            child.wait()
+        assert anyio.run(end, place) == wanted
+        report = ph.verify(url)
+        assert report.is_sound, str(report)
 
 
-def test_a_tape_that_differs_is_refused_before_anything_is_written(tmp_path: Path):
+@pytest.mark.parametrize("way", ["import", "copy"])
+def test_a_tape_that_differs_is_left_as_it_is_and_told_once_all_others_were_moved(way: str, tmp_path: Path):
     async def run() -> None:
         one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
         await furnish(one)
         await other.append("日本語", ph.TapeEntry.event("another"))
-        before = await exported(other, tmp_path / "before")
+        await ph.copy_store(one, other, tapes=["only*"])
+        await other.append(sidecar_name("only a sidecar", "s"), ph.TapeEntry.event("has gone on"))
+        before = {root: (await everything(other, root))[1:] for root in ("日本語", "only a sidecar")}
         await ph.export_store(one, tmp_path / "export")
-        for move in (lambda: ph.import_store(tmp_path / "export", other), lambda: ph.copy_store(one, other)):
-            with pytest.raises(TapeDiffers, match="日本語"):
-                await move()
-        assert await exported(other, tmp_path / "after") == before
-        report = await ph.import_store(tmp_path / "export", other, tapes=["support/*", "Only Squashed"])
-        assert report.tapes == ("Only Squashed", "support/42")
+        for _ in range(2):
+            with pytest.raises(TapeDiffers, match=r"2 tapes .'only a sidecar', '日本語'. stand there") as raised:
+                await (ph.import_store(tmp_path / "export", other) if way == "import" else ph.copy_store(one, other))
+            assert raised.value.names == ("only a sidecar", "日本語")
+        assert {root: (await everything(other, root))[1:] for root in before} == before
+        for root in ("Only Squashed", "support/42"):
+            assert (await everything(other, root))[1:] == (await everything(one, root))[1:]
+        assert await other.cursor("support/42", "mail") == Head(1, 2)
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("target", STORES)
+@pytest.mark.parametrize("way", ["import", "copy"])
+def test_where_tapes_went_on_the_rest_is_appended_however_often_that_is_broken_off(way: str, target: str, tmp_path: Path):
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        async with opened(target, tmp_path / "other") as other:
+            await ph.copy_store(one, other, tapes=["support/*", "only*"])
+            kept = await other.fetch_all(ph.TapeQuery(tape="support/42"))
+            await grow(one, "support/42", Random(7), steps=40, weights=ONWARD)
+            await one.append(sidecar_name("only a sidecar", "s"), ph.TapeEntry.event("goes on"))
+            await ph.export_store(one, tmp_path / "export")
+            broken = 0
+            while True:
+                store = Breaking(other, at=1)
+                try:
+                    report = await (ph.import_store(tmp_path / "export", store) if way == "import" else ph.copy_store(one, store))  # type: ignore[arg-type]
+                except ph.StoreUnavailable:
+                    broken += 1
+                    assert list(await other.fetch_all(ph.TapeQuery(tape="support/42")))[: len(kept)] == list(kept)
+                else:
+                    break
+            assert broken > 10
+            assert {*report.tapes, *report.known} == set(ROOTS)
+            assert await exported(other, tmp_path / "again") == files_of(tmp_path / "export")
+            assert await everything(other, "support/42") == await everything(one, "support/42")
+
+    anyio.run(run)
+
+
+def test_a_copy_that_somebody_else_writes_to_meanwhile_is_not_mixed_with_what_comes():
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        await ph.copy_store(one, other)
+        await one.append("t", ph.TapeEntry.event("goes on"))
+
+        def write(progress: ph.TransferProgress) -> None:
+            if progress.stage == "writing" and not progress.done:
+                other._shelf.append(Append(tape="t", entries=[ph.TapeEntry(0, "event", {"name": "mine"}, {"uid": "mine"})]))
+
+        with pytest.raises(ph.Conflict, match="ends with"):
+            await ph.copy_store(one, other, progress=write)
+        assert [entry.payload["name"] for entry in await other.fetch_all(ph.TapeQuery(tape="t"))] == ["n", "mine"]
+
+    anyio.run(run)
+
+
+def test_a_reset_of_the_original_takes_nothing_from_the_copy():
+    async def run() -> None:
+        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
+        await one.append("t", ph.TapeEntry.event("n"))
+        await ph.copy_store(one, other)
+        await one.reset("t", entries=[ph.TapeEntry.event("anew")])
+        with pytest.raises(TapeDiffers):
+            await ph.copy_store(one, other)
+        assert [entry.payload["name"] for entry in await other.fetch_all(ph.TapeQuery(tape="t"))] == ["n"]
 
     anyio.run(run)
 

@@ -14,6 +14,9 @@ from playhead.store.protocol import Head
 OPEN, MERGED, SQUASHED, DISCARDED = "open", "merged", "squashed", "discarded"
 """What a branch is: written to, or ended in one of three ways. The entries of a squashed one stand nowhere else, so it is kept."""
 
+ENDED = (MERGED, SQUASHED, DISCARDED)
+"""The ways in which a branch ends."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:

@@ -82,15 +82,19 @@ async def furnish(store: WholeStore) -> None:
     await store.move_cursor(branch, "merge", Head(0, 302))
 
 
-async def grow(store: WholeStore, root: str, chance: Random, *, steps: int) -> None:
-    """Do anything to a family, so many times; what is refused is left."""
-    for step in range(steps):
+ANYTHING, ONWARD = (45, 20, 25, 10, 10), (55, 0, 25, 10, 10)
+"""How often a family is appended to, reset, forked, closed, archived; onward nothing is reset."""
+
+
+async def grow(store: WholeStore, root: str, chance: Random, *, steps: int, first: int = 0, weights: tuple[int, ...] = ANYTHING) -> None:
+    """Do anything to a family, so many times, counted from the first; what is refused is left."""
+    for step in range(first, first + steps):
         mains = [root, *(record.name for record in await store.branches(root))]
         main = chance.choice(mains)
         tape = main if chance.random() < 0.5 else sidecar_name(main, chance.choice("sq"))
         entries = [ph.TapeEntry.event("n", {"step": step, "n": n}) for n in range(chance.randint(0, 3))]
         try:
-            match chance.choices(["append", "reset", "fork", "close", "archive"], [45, 20, 25, 10, 10])[0]:
+            match chance.choices(["append", "reset", "fork", "close", "archive"], weights)[0]:
                 case "append":
                     await store.append_many(tape, entries)
                 case "reset":

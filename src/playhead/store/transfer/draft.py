@@ -16,6 +16,7 @@ from playhead.store.family import sidecar_name
 from playhead.store.forgetting import forget
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.store.transfer.readable import Readable
 
 MARK = "playhead.transfer"
 """The sidecar that stands beside a draft from its beginning until the tape has its own name."""
@@ -53,7 +54,7 @@ async def without_drafts(store: WholeStore, names: Iterable[str]) -> list[str]:
     return [name for name in names if not await is_draft(store, name)]
 
 
-async def is_mark(store: WholeStore, main: str, sidecar: str) -> bool:
+async def is_mark(store: Readable, main: str, sidecar: str) -> bool:
     """Return whether a sidecar of a tape is what marks a draft, or what marked it before the tape had its name."""
     if sidecar != MARK:
         return False
