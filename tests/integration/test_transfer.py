@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -12,18 +11,16 @@ import anyio
 import pytest
 
 import playhead as ph
-from playhead.errors import PlayheadError, TapeDiffers
+from playhead.errors import PlayheadError
 from playhead.store.adapt import adapt
-from playhead.store.change import Append, Change, Fork, Reset
+from playhead.store.change import Append, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
-from playhead.store.protocol import EMPTY, Head, WholeStore
+from playhead.store.protocol import EMPTY, Head
 from playhead.store.transfer.draft import without_drafts
 from playhead.testing.families import everything
 from playhead.testing.stores import ListStore
 from tests.stores import URL
-from tests.unit.store.moving import ONWARD, STORES, exported, files_of, furnish, grow, opened
-
-ROOTS = ("support/42", "日本語", "only a sidecar", "Only Squashed")
+from tests.unit.store.moving import ROOTS, STORES, Breaking, exported, files_of, furnish, grow, opened
 
 
 @pytest.mark.parametrize("target", STORES)
@@ -144,23 +141,6 @@ def test_what_stands_for_entries_of_a_sidecar_that_nothing_shows_any_more_is_mar
             assert await everything(other, "t") == await everything(one, "t")
 
     anyio.run(run)
-
-
-class Breaking:
-    """Hands all on to a store, and fails at a change, counted from 0."""
-
-    def __init__(self, store: WholeStore, *, at: int) -> None:
-        self._store = store
-        self._left = at
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
-
-    async def apply(self, changes: Sequence[Change]) -> object:
-        self._left -= 1
-        if self._left < 0:
-            raise ph.StoreUnavailable("The disk is full.")
-        return await self._store.apply(changes)
 
 
 @pytest.mark.parametrize("target", STORES)
@@ -295,89 +275,6 @@ def test_an_import_whose_process_is_killed_is_completed_by_the_next(kind: str, s
         assert anyio.run(end, place) == wanted
         report = ph.verify(url)
         assert report.is_sound, str(report)
-
-
-@pytest.mark.parametrize("way", ["import", "copy"])
-def test_a_tape_that_differs_is_left_as_it_is_and_told_once_all_others_were_moved(way: str, tmp_path: Path):
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        await furnish(one)
-        await other.append("日本語", ph.TapeEntry.event("another"))
-        await ph.copy_store(one, other, tapes=["only*"])
-        await other.append(sidecar_name("only a sidecar", "s"), ph.TapeEntry.event("has gone on"))
-        before = {root: (await everything(other, root))[1:] for root in ("日本語", "only a sidecar")}
-        await ph.export_store(one, tmp_path / "export")
-        for _ in range(2):
-            with pytest.raises(TapeDiffers, match=r"2 tapes .'only a sidecar', '日本語'. stand there") as raised:
-                await (ph.import_store(tmp_path / "export", other) if way == "import" else ph.copy_store(one, other))
-            assert raised.value.names == ("only a sidecar", "日本語")
-        assert {root: (await everything(other, root))[1:] for root in before} == before
-        for root in ("Only Squashed", "support/42"):
-            assert (await everything(other, root))[1:] == (await everything(one, root))[1:]
-        assert await other.cursor("support/42", "mail") == Head(1, 2)
-
-    anyio.run(run)
-
-
-@pytest.mark.parametrize("target", STORES)
-@pytest.mark.parametrize("way", ["import", "copy"])
-def test_where_tapes_went_on_the_rest_is_appended_however_often_that_is_broken_off(way: str, target: str, tmp_path: Path):
-    async def run() -> None:
-        one = ph.InMemoryTapeStore()
-        await furnish(one)
-        async with opened(target, tmp_path / "other") as other:
-            await ph.copy_store(one, other, tapes=["support/*", "only*"])
-            kept = await other.fetch_all(ph.TapeQuery(tape="support/42"))
-            await grow(one, "support/42", Random(7), steps=40, weights=ONWARD)
-            await one.append(sidecar_name("only a sidecar", "s"), ph.TapeEntry.event("goes on"))
-            await ph.export_store(one, tmp_path / "export")
-            broken = 0
-            while True:
-                store = Breaking(other, at=1)
-                try:
-                    report = await (ph.import_store(tmp_path / "export", store) if way == "import" else ph.copy_store(one, store))  # type: ignore[arg-type]
-                except ph.StoreUnavailable:
-                    broken += 1
-                    assert list(await other.fetch_all(ph.TapeQuery(tape="support/42")))[: len(kept)] == list(kept)
-                else:
-                    break
-            assert broken > 10
-            assert {*report.tapes, *report.known} == set(ROOTS)
-            assert await exported(other, tmp_path / "again") == files_of(tmp_path / "export")
-            assert await everything(other, "support/42") == await everything(one, "support/42")
-
-    anyio.run(run)
-
-
-def test_a_copy_that_somebody_else_writes_to_meanwhile_is_not_mixed_with_what_comes():
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        await one.append("t", ph.TapeEntry.event("n"))
-        await ph.copy_store(one, other)
-        await one.append("t", ph.TapeEntry.event("goes on"))
-
-        def write(progress: ph.TransferProgress) -> None:
-            if progress.stage == "writing" and not progress.done:
-                other._shelf.append(Append(tape="t", entries=[ph.TapeEntry(0, "event", {"name": "mine"}, {"uid": "mine"})]))
-
-        with pytest.raises(ph.Conflict, match="ends with"):
-            await ph.copy_store(one, other, progress=write)
-        assert [entry.payload["name"] for entry in await other.fetch_all(ph.TapeQuery(tape="t"))] == ["n", "mine"]
-
-    anyio.run(run)
-
-
-def test_a_reset_of_the_original_takes_nothing_from_the_copy():
-    async def run() -> None:
-        one, other = ph.InMemoryTapeStore(), ph.InMemoryTapeStore()
-        await one.append("t", ph.TapeEntry.event("n"))
-        await ph.copy_store(one, other)
-        await one.reset("t", entries=[ph.TapeEntry.event("anew")])
-        with pytest.raises(TapeDiffers):
-            await ph.copy_store(one, other)
-        assert [entry.payload["name"] for entry in await other.fetch_all(ph.TapeQuery(tape="t"))] == ["n"]
-
-    anyio.run(run)
 
 
 def test_only_tapes_that_are_asked_for_move(tmp_path: Path):

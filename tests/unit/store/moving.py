@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from random import Random
 import playhead as ph
 from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError
-from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Fork, Reset
+from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Change, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import Head, WholeStore
 from playhead.store.retention import archiving
@@ -82,8 +82,28 @@ async def furnish(store: WholeStore) -> None:
     await store.move_cursor(branch, "merge", Head(0, 302))
 
 
+ROOTS = ("support/42", "日本語", "only a sidecar", "Only Squashed")
+"""The tapes that a store is furnished with."""
+
 ANYTHING, ONWARD = (45, 20, 25, 10, 10), (55, 0, 25, 10, 10)
 """How often a family is appended to, reset, forked, closed, archived; onward nothing is reset."""
+
+
+class Breaking:
+    """Hands all on to a store, and fails at a change, counted from 0."""
+
+    def __init__(self, store: WholeStore, *, at: int) -> None:
+        self._store = store
+        self._left = at
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def apply(self, changes: Sequence[Change]) -> object:
+        self._left -= 1
+        if self._left < 0:
+            raise ph.StoreUnavailable("The disk is full.")
+        return await self._store.apply(changes)
 
 
 async def grow(store: WholeStore, root: str, chance: Random, *, steps: int, first: int = 0, weights: tuple[int, ...] = ANYTHING) -> None:
