@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 
 import anyio
 import psycopg
@@ -108,3 +110,32 @@ def test_a_server_that_is_not_there_is_said_in_a_line_without_the_password(playh
     assert ran.code != 0
     assert "127.0.0.1" in ran.error
     assert "hunter2" not in ran.err + ran.out
+
+
+SAYING = (("show", "--tape", "b"), ("search", "second", "--tape", "b"), ("export", "--tape", "b", "--as", "jsonl"), ("copy", "--to", "copied.db"), ("verify",), ("salvage",))
+"""Commands that speak of damage, each with what to do."""
+
+
+def test_what_is_said_of_a_damaged_server_names_a_command_that_keeps_what_can_be_read(playhead: Program, postgres_url: str, url: str):
+    async def fill() -> None:
+        async with ph.open_store(url) as store:
+            for tape in "abc":
+                await store.append_many(tape, [ph.TapeEntry.message({"role": "user", "content": f"{text} of {tape}"}) for text in ("first", "second", "third")])
+
+    anyio.run(fill)
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("UPDATE playhead.entries SET body = '{}' WHERE convert_from(body, 'UTF8') LIKE '%second of b%'").rowcount == 1
+    named = set()
+    for words in SAYING:
+        ran = playhead.run(*words, "--store", url)
+        assert ran.code == 1, words
+        named |= set(re.findall(r"`[^`]*playhead (export [^`]*)`", ran.err))
+    (said,) = named
+    kept = playhead.run(*shlex.split(said), "--json")
+    lost = [{"tape": "b", "first": 2, "last": 2, "why": "it was not as it was written"}]
+    assert (kept.code, kept.json["tapes"], kept.json["lost"]) == (1, ["a", "b", "c"], lost)
+    there = playhead.json("import", "--from", "exported", "--to", "there.db")
+    assert (there["tapes"], there["lost"]) == (["a", "b", "c"], lost)
+    shown = playhead.json("show", "--tape", "b", "--all", "--store", "there.db")["entries"]
+    assert [(entry["id"], entry["payload"].get("content", entry["payload"].get("name"))) for entry in shown] == [(1, "first of b"), (2, "salvage.lost"), (3, "third of b")]
+    assert playhead.json("verify", "--store", "there.db")["is_sound"]

@@ -19,7 +19,7 @@ def fill(playhead: Program) -> None:
 def test_whole_tapes_go_to_a_directory_through_a_pipe_and_to_other_stores(playhead: Program):
     fill(playhead)
     exported = playhead.json("export", "--to", "exported")
-    assert exported == {"from": f"sqlite:///{playhead.store}", "to": "exported", "tapes": ["other", "support/1"], "known": [], "entries": 303, "blobs": 0, "missing": []}
+    assert exported == {"from": f"sqlite:///{playhead.store}", "to": "exported", "tapes": ["other", "support/1"], "known": [], "entries": 303, "blobs": 0, "missing": [], "lost": []}
     assert playhead.json("import", "--from", "exported", "--to", "file:copied", "--tape", "support/*")["tapes"] == ["support/1"]
     again = playhead.json("import", "--from", "exported", "--to", "file:copied")
     assert (again["tapes"], again["known"], again["entries"]) == (["other"], ["support/1"], 1)

@@ -55,6 +55,26 @@ def test_who_reads_what_is_damaged_is_told_of_salvage(filled: Program):
         assert ran.error.endswith("playhead salvage`."), words
 
 
+def test_an_export_keeps_what_can_be_read_and_says_what_it_could_not(filled: Program):
+    filled.json("append", "--tape", "other", "sound")
+    damage(filled.store)
+    ran = filled.run("export", "--to", "exported")
+    assert (ran.code, ran.out.splitlines()) == (1, ["exported 2 tapes to exported: 6 entries", "other", TAPE])
+    assert ran.error == f"warning: lost: tape '{TAPE}', entry 3: it was not as it was written"
+    ran = filled.run("import", "--from", "exported", "--to", "there.db")
+    assert (ran.code, ran.error) == (0, f"warning: lost: tape '{TAPE}', entry 3: it was not as it was written")
+    assert filled.json("import", "--from", "exported", "--to", "there.db", "--tape", "other")["lost"] == []
+    piped = filled.run("export", "--to", "-")
+    assert piped.code == 1
+    assert "lost: tape 'support/42', entry 3" in piped.err
+
+
+def test_a_copy_of_what_is_damaged_names_salvage_of_the_store_it_comes_from(filled: Program):
+    damage(filled.store)
+    ran = filled.run("copy", "--from", str(filled.store), "--to", "there.db")
+    assert (ran.code, ran.error.endswith(f"playhead salvage --store {filled.store}`.")) == (1, True)
+
+
 def test_salvage_keeps_what_can_be_read_beside_the_damaged_file(filled: Program):
     assert "is sound" in filled.run("salvage").out
     damage(filled.store)

@@ -16,7 +16,7 @@ import playhead as ph
 from playhead.store.protocol import EMPTY, Head, WholeStore
 from playhead.store.transfer.aside import aside
 from playhead.store.transfer.original import Original
-from tests.unit.store.moving import STORES, exported, furnish, opened
+from tests.unit.store.moving import STORES, exported, files_of, furnish, opened
 
 
 @pytest.mark.parametrize("what", ["tape", "blob", "manifest", "missing", "tar"])
@@ -137,6 +137,72 @@ async def run():
 
 anyio.run(run)
 """
+
+
+BEGINNING = """
+import os, sys, anyio, playhead as ph
+
+def told(progress):
+    if progress.tape == "c":
+        os.kill(os.getpid(), 9)
+
+anyio.run(lambda: ph.export_store(sys.argv[1], sys.argv[2], progress=told))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a system without signals")
+@pytest.mark.parametrize("form", ["export", "export.tar"])
+def test_an_export_that_was_killed_goes_on_with_what_is_there_in_either_form(form: str, tmp_path: Path):
+    url = f"sqlite:///{tmp_path / 'tapes.db'}"
+
+    async def run() -> None:
+        async with ph.open_store(url) as one:
+            for name in "abc":
+                await one.append(name, ph.TapeEntry.event("n"))
+            child = subprocess.run([sys.executable, "-c", BEGINNING, url, str(tmp_path / form)], check=False)  # noqa: ASYNC221 - nothing else runs meanwhile
+            assert child.returncode == -9
+            await one.append("a", ph.TapeEntry.event("goes on"))
+            report = await ph.export_store(one, tmp_path / form)
+            assert (report.tapes, report.known) == (("a", "c"), ("b",))
+            await ph.export_store(one, tmp_path / f"whole-{form}")
+            if form == "export":
+                assert files_of(tmp_path / form) == files_of(tmp_path / f"whole-{form}")
+            else:
+                assert (tmp_path / form).read_bytes() == (tmp_path / f"whole-{form}").read_bytes()
+        assert list(tmp_path.glob(".playhead-*")) == []
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("form", ["export", "export.tar"])
+@pytest.mark.parametrize("what", ["tape", "cut tape", "blob", "cut blob"])
+def test_what_an_export_goes_on_with_is_proved_and_written_anew_where_it_was_altered(form: str, what: str, tmp_path: Path):
+    def alter(place: Path) -> None:
+        path = next(path for path in (place / f"{what.removeprefix('cut ')}s").rglob("*") if path.is_file() and (what.endswith("blob") or "support" in path.name))
+        content = path.read_bytes()
+        path.write_bytes(content[:-10] if what.startswith("cut") else content.replace(b"PNG" if what == "blob" else b"float", b"GNP" if what == "blob" else b"boats"))
+        assert path.read_bytes() != content
+
+    async def run() -> None:
+        one = ph.InMemoryTapeStore()
+        await furnish(one)
+        wanted = await exported(one, tmp_path / "wanted")
+        if form == "export":
+            await ph.export_store(one, tmp_path / form)
+            (tmp_path / form / "manifest.json").unlink()
+            alter(tmp_path / form)
+        else:
+            with pytest.raises(ZeroDivisionError):
+                await ph.export_store(one, tmp_path / form, progress=lambda told: 1 // (told.tape != "日本語"))
+            ((left),) = tmp_path.glob(".playhead-*")
+            alter(left / "drafts" / "export")
+        await ph.export_store(one, tmp_path / form)
+        if form == "export.tar":
+            with tarfile.open(tmp_path / form) as tar:
+                tar.extractall(tmp_path / "unpacked", filter="data")
+        assert files_of(tmp_path / ("export" if form == "export" else "unpacked")) == wanted
+
+    anyio.run(run)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a system without signals")

@@ -10,6 +10,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 
 from playhead.cli.arguments import UsageError
+from playhead.cli.damage import with_commands
 from playhead.cli.hints import command
 from playhead.cli.output import Output
 from playhead.cli.parser import MEMORY
@@ -22,9 +23,6 @@ DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 
 FOLLOW = "follow"
 """The command that an interrupt is the usual end of."""
-
-_SALVAGE = re.compile(r"playhead\.salvage\((?:'[^']*'|\"[^\"]*\")\)")
-_AROUND = re.compile(r"read what stands around (?:it|the gap) with before\(\d+\) and after\(\d+\)")
 
 TRACEBACK = "PLAYHEAD_TRACEBACK"
 SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
@@ -62,7 +60,7 @@ def report(failure: BaseException, out: Output, args: Namespace | None = None) -
     error = as_error(failure)
     if os.environ.get(TRACEBACK, "0") != "0":
         traceback.print_exception(failure)
-    message = _with_commands(spoken(error.message, kind=type(error)), store=getattr(args, "store", None))
+    message = with_commands(spoken(error.message, kind=type(error)), args or Namespace(store=None))
     _say(error.kind, message + _advice(error, args), error.details, out)
     return FAILED
 
@@ -81,12 +79,6 @@ def spoken(message: str, *, kind: type[PlayheadError]) -> str:
         # Not inside a longer name, such as compression_max_tokens.
         message = re.sub(("(?<!\\w)" if called[0].isalnum() else "") + re.escape(called), option, message)
     return message
-
-
-def _with_commands(message: str, *, store: str | None) -> str:
-    """Return what an error says of damage, with the command in place of what a program would do."""
-    salvage = command("salvage", Namespace(store=store))
-    return _AROUND.sub(lambda _: f"keep what can be read with {salvage}", _SALVAGE.sub(lambda _: salvage, message))
 
 
 def _advice(error: PlayheadError, args: Namespace | None) -> str:

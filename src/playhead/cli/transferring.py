@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from anyio import to_thread
 
+from playhead.cli.damage import loss_facts, loss_line, with_commands
 from playhead.cli.output import Output, counted, listed
 from playhead.cli.plain import one_line
 from playhead.cli.store_choice import chosen_store, is_absent, shown_url, written_store
@@ -23,22 +24,23 @@ from playhead.store.transfer.moving import copy_store, export_store, import_stor
 from playhead.store.transfer.report import TransferProgress, TransferReport
 
 STREAM = "-"
-NAMED = 5
-"""How many tapes are named one by one."""
+NAMED, LOST = 5, 30
+"""How many tapes, and how many losses, are named one by one."""
 
 
 async def export_tapes(args: Namespace, out: Output) -> int:
-    """Write whole tapes to a new directory, a new .tar, or as a tar to standard output."""
+    """Write whole tapes to a new directory, a new .tar, or as a tar to standard output; the exit code is 1 where something of them cannot be read."""
     async with _source(args, out) as (store, told):
         if args.target != STREAM:
             report = await export_store(store, args.target, tapes=args.tapes, progress=told)
             _tell(report, args, out, done="exported", place=args.target)
-            return 0
+            return int(bool(report.lost))
         with TemporaryDirectory(prefix="playhead-") as aside:
             report = await export_store(store, Path(aside, "export.tar"), tapes=args.tapes, progress=told)
             await to_thread.run_sync(_print, Path(aside, "export.tar"), out)
     out.note(one_line(_said(report, done="exported", place="standard output")))
-    return 0
+    _tell_lost(report, args, out)
+    return int(bool(report.lost))
 
 
 async def import_tapes(args: Namespace, out: Output) -> int:
@@ -110,7 +112,7 @@ def _print(path: Path, out: Output) -> None:
 
 def _tell(report: TransferReport, args: Namespace, out: Output, *, done: str, place: str) -> None:
     if out.as_json:
-        counts = {"entries": report.entries, "blobs": report.blobs, "missing": list(report.missing)}
+        counts = {"entries": report.entries, "blobs": report.blobs, "missing": list(report.missing), "lost": [loss_facts(loss) for loss in report.lost]}
         out.json({"from": _from(args), "to": place, "tapes": list(report.tapes), "known": list(report.known), **counts})
         return
     out.write(one_line(_said(report, done=done, place=place)))
@@ -118,10 +120,18 @@ def _tell(report: TransferReport, args: Namespace, out: Output, *, done: str, pl
         out.write(one_line(name))
     if len(report.tapes) > NAMED:
         out.write(f"and {counted(len(report.tapes) - NAMED, 'more tape')}")
+    _tell_lost(report, args, out)
     if report.missing:
         out.warn(
             one_line(f"{counted(len(report.missing), 'blob')} that entries refer to {'is' if len(report.missing) == 1 else 'are'} not kept where they come from: {listed(report.missing[:NAMED])}")
         )
+
+
+def _tell_lost(report: TransferReport, args: Namespace, out: Output) -> None:
+    for loss in report.lost[:LOST]:
+        out.warn(one_line(with_commands(loss_line(loss), args)))
+    if len(report.lost) > LOST:
+        out.warn(f"{counted(len(report.lost) - LOST, 'more part')} lost; --json and manifest.json have all.")
 
 
 def _from(args: Namespace) -> str:

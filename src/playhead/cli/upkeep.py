@@ -8,7 +8,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from playhead.cli.hints import command
+from playhead.cli.damage import loss_facts, loss_line, rescue
 from playhead.cli.layout import Column, table
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import one_line
@@ -16,7 +16,6 @@ from playhead.cli.store_choice import named_url, own_file, shown_url
 from playhead.errors import InvalidInput
 from playhead.store import upkeep
 from playhead.store.condition.flaws import Flaw
-from playhead.store.condition.loss import Loss
 
 NAMED = 30
 """How many flaws or losses are printed; --json has more."""
@@ -38,8 +37,7 @@ async def verify(args: Namespace, out: Output) -> int:
         out.lines(*table(COLUMNS, [(flaw.severity, f"{flaw.where}: {flaw.what}") for flaw in shown], width=out.width, styles=[STYLES[flaw.severity] for flaw in shown]))
     _tell_rest(len(report.flaws) + report.more - len(shown), "flaw", out)
     if not report.is_sound:
-        keeps = "export" if upkeep.is_on_server(_url(args)) else "salvage"
-        out.note(f"Restore a backup, or keep what can be read with {command(keeps, Namespace(store=args.store))}.")
+        out.note(f"Restore a backup, or keep what can be read with {rescue(args)}.")
     return int(not report.is_sound)
 
 
@@ -52,7 +50,7 @@ async def salvage(args: Namespace, out: Output) -> int:
                 "store": shown_url(args),
                 "path": str(report.path),
                 "kept": report.kept,
-                "lost": [_lost(loss) for loss in report.lost],
+                "lost": [loss_facts(loss) for loss in report.lost],
                 "original": None if report.original is None else str(report.original),
                 "files": [{"path": str(found.path), "original": str(found.original)} for found in report.files],
             }
@@ -65,7 +63,7 @@ async def salvage(args: Namespace, out: Output) -> int:
     for found in report.files[:NAMED]:
         out.write(one_line(f"{found.path} was made anew; the damaged file is {found.original}"))
     for loss in report.lost[:NAMED]:
-        out.write(one_line(f"lost: {_where(loss)}: {loss.why}"))
+        out.write(one_line(loss_line(loss)))
     _tell_rest(len(report.lost) - NAMED, "loss", out)
     return 0
 
@@ -90,18 +88,6 @@ def _url(args: Namespace) -> str:
 
 def _facts(flaw: Flaw) -> dict[str, Any]:
     return {"severity": flaw.severity, "where": flaw.where, "what": flaw.what, "tape": flaw.tape, "entry": flaw.id}
-
-
-def _lost(loss: Loss) -> dict[str, Any]:
-    first, last = loss.ids or (None, None)
-    return {"tape": loss.tape, "first": first, "last": last, "why": loss.why}
-
-
-def _where(loss: Loss) -> str:
-    tape = "a tape" if loss.tape is None else f"tape '{loss.tape}'"
-    if loss.ids is None:
-        return tape
-    return f"{tape}, entry {loss.ids[0]}" if loss.ids[0] == loss.ids[1] else f"{tape}, entries {loss.ids[0]} to {loss.ids[1]}"
 
 
 def _tell_rest(count: int, thing: str, out: Output) -> None:

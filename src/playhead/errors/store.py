@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from playhead.errors.tree import Kinded
 
+_NAMED = 5
+"""How many names are told one by one."""
+
 
 class NotFound(Kinded):
     """Something named does not exist; the message names it."""
@@ -90,10 +93,15 @@ class NameTaken(Conflict):
 
 
 class TapeDiffers(NameTaken):
-    """A tape of that name stands in the store and is another one, or has gone on since; rename it, or leave that tape out."""
+    """A tape of that name stands in the store and is another one, or has gone on since; rename it, or leave that tape out. The other tapes were moved."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, message=f"A tape '{name}' stands there and is not the same, or has gone on since; rename one of them, or leave it out. Nothing was changed.")
+    def __init__(self, name: str, *others: str) -> None:
+        self.names = (name, *others)
+        told = f"A tape '{name}' stands there and is not the same, or has gone on since; rename one of them, or leave it out."
+        if others:
+            named = ", ".join(f"'{one}'" for one in self.names[:_NAMED]) + (", ..." if len(self.names) > _NAMED else "")
+            told = f"{len(self.names)} tapes ({named}) stand there and are not the same, or have gone on since; rename these or those, or leave them out."
+        super().__init__(name, message=f"{told} What stands there was not changed; all other tapes were moved.")
 
 
 class BranchClosed(Conflict):

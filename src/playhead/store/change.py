@@ -14,7 +14,8 @@ from playhead.store.protocol import Head
 OPEN, MERGED, SQUASHED, DISCARDED = "open", "merged", "squashed", "discarded"
 """What a branch is: written to, or ended in one of three ways. The entries of a squashed one stand nowhere else, so it is kept."""
 
-_OUTCOMES = (MERGED, SQUASHED, DISCARDED)
+ENDED = (MERGED, SQUASHED, DISCARDED)
+"""The ways in which a branch ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +116,8 @@ def check_close(change: Close) -> None:
     """Raise InvalidInput unless it is a branch that ends, in one of the ways that there are."""
     if not kin_of(change.tape).is_branch:
         raise InvalidInput(f"Only a branch is closed, its sidecars with it, and '{change.tape}' is none.")
-    if change.outcome not in _OUTCOMES:
-        raise InvalidInput(f"A branch ends as {', '.join(map(repr, _OUTCOMES))}, not as {change.outcome!r}.")
+    if change.outcome not in ENDED:
+        raise InvalidInput(f"A branch ends as {', '.join(map(repr, ENDED))}, not as {change.outcome!r}.")
 
 
 def collectable(branches: Sequence[tuple[str, str, str | None, int | None]], *, tape: str, before: int) -> list[str]:

@@ -187,7 +187,10 @@ def export_store(store: Stored | WholeStore, directory: str | PathLike[str], *, 
 
     `tapes` are names or patterns such as `support/*`; all where none is given. A tape's branches, sidecars and their marks go with
     it, and so do the blobs its entries name and how far consumers have read; leases do not. Where that is broken off, the same
-    call goes on with what is in the directory. Memory stays bounded. A tape is taken as it stands when its turn comes.
+    call goes on with what is in the directory, after proving it. Memory stays bounded. A tape is taken as it stands when its turn comes.
+
+    What is damaged in the store is passed over, as little as can be, and told in `lost` and in the manifest: an event called
+    `salvage.lost` stands for each entry that cannot be read, and a tape of which nothing can be read is left out.
 
     Raises NameTaken where the directory holds a finished export or other files, TapeNotFound where nothing has such a name, Conflict
     where a tape was reset meanwhile, InvalidInput where its ids have gaps, StoreUnavailable.
@@ -199,11 +202,12 @@ def import_store(directory: str | PathLike[str], store: Stored | WholeStore, *, 
     """Bring the tapes of an export into a store, and return what was written: ids, uids, dates, generations and branches are as they were.
 
     `tapes` are names or patterns such as `support/*`; all where none is given. First every file is compared with its digest, and
-    every tape with what stands in the store under its name; where that is the same, it is left alone. Each tape appears whole or not
-    at all, proved by reading it back. Where that is broken off, the same call goes on with what is there. Memory stays bounded.
+    every tape with what stands in the store under its name. Where that is the same, it is left alone; where it is the front of what
+    comes, the rest is appended; else the tape appears whole or not at all. All is proved by reading it back. Where that is broken
+    off, the same call goes on with what is there. Memory stays bounded. `lost` tells what the export lacks, as its manifest says.
 
-    Raises FileMissing where there is no export, UnreadableFile where it is not as it was written, TapeDiffers where another tape has
-    such a name, TapeNotFound where none of the export has; then nothing was changed.
+    Raises FileMissing where there is no export, UnreadableFile where it is not as it was written, TapeNotFound where no tape of it has
+    such a name; then nothing was changed. TapeDiffers where another tape has such a name in the store, after all others were moved.
     """
     return wait(async_import_store, directory, given(store), tapes=tapes, progress=progress)
 
@@ -211,7 +215,8 @@ def import_store(directory: str | PathLike[str], store: Stored | WholeStore, *, 
 def copy_store(source: Stored | WholeStore, target: Stored | WholeStore, *, tapes: Iterable[str] = (), progress: TransferListener | None = None) -> TransferReport:
     """Bring tapes with all that belongs to them from one store into another, as `export_store` and `import_store` do, without files between.
 
-    What stands in the other store already, entry for entry, is left alone; where a tape goes on in the first one, it differs. Raises
-    TapeDiffers where another tape has such a name, before anything is written; TapeNotFound, Conflict, InvalidInput as the others do.
+    What stands in the other store already, entry for entry, is left alone; where a tape went on in the first one, the rest is appended.
+    Raises TapeDiffers where another tape has such a name, after all others were moved; TapeNotFound, Conflict, InvalidInput as the
+    others do, StoreDamaged where the first store is damaged: what can be read of it is exported.
     """
     return wait(async_copy_store, given(source), given(target), tapes=tapes, progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import playhead as ph
 from playhead.entry.entry import TapeEntry
 from playhead.errors import PlayheadError
 from playhead.store.archiving.retention import archiving
-from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Close, Fork, Reset
+from playhead.store.change import DISCARDED, MERGED, SQUASHED, Append, Change, Close, Fork, Reset
 from playhead.store.family import branch_name, sidecar_name
 from playhead.store.protocol import Head, WholeStore
 from tests.postgres.databases import databases, known
@@ -82,15 +82,39 @@ async def furnish(store: WholeStore) -> None:
     await store.move_cursor(branch, "merge", Head(0, 302))
 
 
-async def grow(store: WholeStore, root: str, chance: Random, *, steps: int) -> None:
-    """Do anything to a family, so many times; what is refused is left."""
-    for step in range(steps):
+ROOTS = ("support/42", "日本語", "only a sidecar", "Only Squashed")
+"""The tapes that a store is furnished with."""
+
+ANYTHING, ONWARD = (45, 20, 25, 10, 10), (55, 0, 25, 10, 10)
+"""How often a family is appended to, reset, forked, closed, archived; onward nothing is reset."""
+
+
+class Breaking:
+    """Hands all on to a store, and fails at a change, counted from 0."""
+
+    def __init__(self, store: WholeStore, *, at: int) -> None:
+        self._store = store
+        self._left = at
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    async def apply(self, changes: Sequence[Change]) -> object:
+        self._left -= 1
+        if self._left < 0:
+            raise ph.StoreUnavailable("The disk is full.")
+        return await self._store.apply(changes)
+
+
+async def grow(store: WholeStore, root: str, chance: Random, *, steps: int, first: int = 0, weights: tuple[int, ...] = ANYTHING) -> None:
+    """Do anything to a family, so many times, counted from the first; what is refused is left."""
+    for step in range(first, first + steps):
         mains = [root, *(record.name for record in await store.branches(root))]
         main = chance.choice(mains)
         tape = main if chance.random() < 0.5 else sidecar_name(main, chance.choice("sq"))
         entries = [ph.TapeEntry.event("n", {"step": step, "n": n}) for n in range(chance.randint(0, 3))]
         try:
-            match chance.choices(["append", "reset", "fork", "close", "archive"], [45, 20, 25, 10, 10])[0]:
+            match chance.choices(["append", "reset", "fork", "close", "archive"], weights)[0]:
                 case "append":
                     await store.append_many(tape, entries)
                 case "reset":

@@ -63,4 +63,4 @@ def fits(size: int, *, count: int, total: int) -> bool:
 
 def damaged(what: str, why: str) -> StoreDamaged:
     """Return the error of a segment that is not as it was written."""
-    return StoreDamaged(f"{what} is not as it was written ({why}); restore a backup, or keep what can be read with playhead.salvage().")
+    return StoreDamaged(f"{what} is not as it was written ({why}); restore a backup, or keep what can be read with playhead.salvage(), of a PostgreSQL store with playhead.export_store().")

@@ -54,8 +54,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.000_2, 0.005
 class FileLock:
     """Excludes every other `FileLock` on the same path, in this process and in others, inside a `with` block.
 
-    The file is opened at the first use and stays open. It is never removed, as that would let two holders in; where somebody
-    else removes it, the next holder notices and locks the new one.
+    The file is opened at the first use and stays open. Where its holder, or somebody else, removes it, the next holder notices and
+    locks the new one.
     Raises StoreBusy after `timeout` seconds, StoreUnavailable where the file cannot be opened.
     """
 
@@ -96,7 +96,7 @@ class FileLock:
         self.close()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _unlock(self._fd)
+        self.release()
 
     def changed_hands(self) -> bool:
         """Return whether another holder has called this since we did; only while the lock is held."""

@@ -11,6 +11,9 @@ LOST = "salvage.lost"
 ALTERED, PART_LOST = "it was not as it was written", "a part of it that is kept as a blob is missing or not as it was written"
 """Why an entry that was found was lost all the same."""
 
+MISSING = "it was missing"
+"""Why an entry was lost where others stand behind its place."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:

@@ -21,6 +21,9 @@ from playhead.store.file.record.codec import LineCodec
 from playhead.store.parting import INLINE
 from playhead.store.rows.connection import Durability, SearchBy
 
+INDEX, WORDS = ".index", ".words"
+"""How the directories of a file's index and of its terms are named, behind its stem."""
+
 REDO = ".redo"
 """How the redo file of a family is named, behind the stem of its root."""
 
@@ -75,6 +78,16 @@ class Place:
         for directory in (self.family(stem), f"{self.hidden}/{family_directory(stem)}"):
             make_directories(self.disk, directory, flushed=False)
 
+    def clear_family(self, stem: str) -> None:
+        """Remove the directories of the branches and sidecars of a tape, and of their indexes, where nothing is in them; runs under the lock of the family."""
+        for directory in (self.family(stem), f"{self.hidden}/{family_directory(stem)}"):
+            for name in self.disk.names(directory):
+                if name.endswith((INDEX, WORDS)):
+                    self.disk.remove_directory(f"{directory}/{name}")
+            self.disk.remove_directory(directory)
+        for directory in (self.index(stem), self.words(stem)):
+            self.disk.remove_directory(directory)
+
     def stem(self, tape: str) -> str:
         """Return the stem of a tape's file: the one we give, or the tape's very name where another program gave it that."""
         stem = stem_of(tape)
@@ -101,11 +114,11 @@ class Place:
 
     def index(self, stem: str) -> str:
         """Return the directory of a tape's index."""
-        return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}.index"
+        return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}{INDEX}"
 
     def words(self, stem: str) -> str:
         """Return the directory of the volumes of a tape's terms."""
-        return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}.words"
+        return f"{self.hidden}/{stem.removeprefix(f'{HIDDEN}/')}{WORDS}"
 
     def ledger(self, stem: str, name: str) -> str:
         """Return where something that is known of a family beside its entries is kept."""

@@ -36,6 +36,7 @@ from playhead.store.file.disk import Disk
 from playhead.store.file.family.archiving import pack, settle, sweep
 from playhead.store.file.family.collecting import collect
 from playhead.store.file.family.family import Family
+from playhead.store.file.family.forgetting import forget_family, forget_sidecar
 from playhead.store.file.family.household import Household
 from playhead.store.file.family.intake import taken_in
 from playhead.store.file.family.ledger import Cursors
@@ -244,6 +245,12 @@ class FileTapeStore:
         kin = kin_of(tape)
         names: list[str] = await self._alone(kin.root, lambda household: collect(household, kin.branch, before))
         return names
+
+    async def forget(self, tape: str) -> None:
+        """Let go of a sidecar that holds nothing, or of a tape whose whole family holds nothing, as if it had never been; nothing else is changed."""
+        kin = kin_of(tape)
+        if not kin.is_branch:
+            await self._write(kin.root, Apart(kin.root, partial(forget_family, self._place, kin.root)) if kin.is_root else Alone(kin.root, partial(forget_sidecar, kin=kin)))
 
     async def rename(self, tape: str, name: str) -> None:
         """Give a tape another name, its branches and sidecars with it; or a branch another one in its family.

@@ -152,6 +152,17 @@ class Shelf:
                     self._drop(name)
         return gone
 
+    def forget(self, tape: str) -> list[str]:
+        """Take away a sidecar that holds nothing and that nothing was forked from, or a family that is only such; return the names that are gone."""
+        kin = kin_of(tape)
+        family = self._families.get(kin.root, {})
+        gone = [name for name in family if name == tape or kin.is_root]
+        if kin.is_branch or any(record.parent == tape for record in self.records.values()) or any(name in self.records or self._rolls[name].head.id for name in gone):
+            return []
+        for name in gone:
+            self._drop(name)
+        return gone
+
     def rename(self, tape: str, name: str) -> dict[str, str]:
         """Rename a tape or branch and what belongs to it; return the new names by the old ones."""
         old, new = renaming(tape, name)

@@ -186,6 +186,12 @@ class InMemoryTapeStore:
             self._forget(gone)
             return [name for name in gone if kin_of(name).sidecar is None]
 
+    async def forget(self, tape: str) -> None:
+        """Let go of a sidecar that holds nothing, or of a tape whose whole family holds nothing, as if it had never been; nothing else is changed."""
+        with self._use():
+            gone = self._shelf.forget(tape)
+            self._cursors = {key: head for key, head in self._cursors.items() if key[0] not in gone}
+
     async def rename(self, tape: str, name: str) -> None:
         """Give a tape another name, its branches and sidecars with it; or a branch another one in its family."""
         with self._use():

@@ -126,7 +126,7 @@ def _read_only(label: str, why: str) -> PlayheadError:
 
 
 def _damaged(label: str, why: str) -> PlayheadError:
-    return StoreDamaged(f"The database at {label} is damaged ({why}); restore a backup.", store=label)
+    return StoreDamaged(f"The database at {label} is damaged ({why}); restore a backup, or keep what can be read with playhead.export_store().", store=label)
 
 
 def _altered(label: str, why: str) -> PlayheadError:

@@ -24,7 +24,7 @@ from playhead.store.postgres.locks import Locks
 from playhead.store.postgres.notices import Listener, Notifier
 from playhead.store.postgres.pieces import Pieces
 from playhead.store.postgres.reading import Reading
-from playhead.store.postgres.renaming import rename
+from playhead.store.postgres.renaming import forget, rename
 from playhead.store.postgres.searching import Search
 from playhead.store.postgres.server import Server
 from playhead.store.postgres.session import Link, Prepared
@@ -42,7 +42,7 @@ class Lanes:
     """Reads over several connections, appends over one, changes families over two; one each holds locks, looks after the tables, makes volumes, listens. Each is opened when it is needed."""
 
     blobs, leases, marking, reader, records = blobs, leases, marking, reader, records
-    collect, rename = staticmethod(collect), staticmethod(rename)
+    collect, forget, rename = staticmethod(collect), staticmethod(forget), staticmethod(rename)
 
     def __init__(self, server: Server, *, connections: int) -> None:
         self._server = server

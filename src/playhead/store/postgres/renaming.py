@@ -1,4 +1,4 @@
-"""Giving tapes and branches other names."""
+"""Giving tapes and branches other names, and taking away names under which nothing is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from playhead.errors import BranchNotFound, NameTaken, TapeNotFound
 from playhead.store.family import Kin, kin_of, renaming
 from playhead.store.postgres.family import Family, new_id
-from playhead.store.postgres.keys import NONE, name_key
+from playhead.store.postgres.keys import NONE, Texts, name_key
 
 
 class _Member(NamedTuple):
@@ -46,6 +46,18 @@ def rename(family: Family | None, *, tape: str, name: str) -> None:
         kept, left = _leases_apart(family, renamed)
         _keep_leases(family, {**left, **kept})
         _give_names(family, members, renamed)
+
+
+def forget(family: Family | None, *, tape: str) -> None:
+    """Take away a sidecar that holds nothing and has nothing to do with a fork, or all of a family that is only such."""
+    kin, members = kin_of(tape), {} if family is None else _members(family)
+    gone = [member for name, member in members.items() if name == tape or kin.is_root]
+    if family is None or kin.is_branch or any(member.parent == tape for member in members.values()) or any(member.is_taken for member in gone):
+        return
+    for member in gone:
+        family.send("retire", tape=member.tape_no)
+    family.send("forget_cursors", names=Texts(name_key(member.name) for member in gone))
+    family.forget(member.name for member in gone)
 
 
 def _move_family(family: Family, old: Kin, new: Kin, members: dict[str, _Member], renamed: dict[str, str]) -> None:

@@ -165,6 +165,10 @@ class PostgresTapeStore:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
         return await self._do(tape, partial(self._lanes.collect, tape=tape, before=before), makes=False, purges=True)
 
+    async def forget(self, tape: str) -> None:
+        """Let go of a sidecar that holds nothing, or of a tape whose whole family holds nothing, as if it had never been; nothing else is changed."""
+        await self._do(tape, partial(self._lanes.forget, tape=checked_name(tape)), makes=False, purges=True)
+
     async def rename(self, tape: str, name: str) -> None:
         """Give a tape another name, its branches and sidecars with it; or a branch another one in its family."""
         await self._do(tape, partial(self._lanes.rename, tape=checked_name(tape), name=checked_name(name)), makes=False, purges=True)

@@ -1,4 +1,4 @@
-"""Giving tapes and branches other names."""
+"""Giving tapes and branches other names, and taking away names under which nothing is kept."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ def rename(tails: Tails, tape: str, name: str) -> None:
     for target in there if old.branch is None else ():
         remove(tails, target)
     _give_names(tails, family, renamed)
+
+
+def forget(tails: Tails, tape: str) -> None:
+    """Take away a sidecar that holds nothing and has nothing to do with a fork, or a family that is only such."""
+    kin = kin_of(tape)
+    family = _family(tails, kin.root)
+    gone = [name for name in family if name == tape or kin.is_root]
+    if kin.is_branch or tape in family.values() or any(_is_taken(tails, name, family) for name in gone):
+        return
+    for name in gone:
+        remove(tails, name)
+        tails.execute(statements("family")["forget_cursors"], (name,))
+    tails.forget()
 
 
 def _give_names(tails: Tails, family: Parents, renamed: dict[str, str]) -> None:

@@ -42,7 +42,7 @@ from playhead.store.sqlite.answering import Shared, Watched, serve_reads
 from playhead.store.sqlite.archived import archive
 from playhead.store.sqlite.branching import collect
 from playhead.store.sqlite.leases import give_back, move_cursor, take_lease
-from playhead.store.sqlite.renaming import rename
+from playhead.store.sqlite.renaming import forget, rename
 from playhead.store.sqlite.searching import Search
 from playhead.store.sqlite.tails import Tails
 from playhead.store.sqlite.writer import Writer
@@ -187,6 +187,10 @@ class SQLiteTapeStore:
     async def collect(self, tape: str, *, before: datetime) -> list[str]:
         """Remove the branches of a tape's family that were closed before an instant and that no branch was forked from; return their names."""
         return await self._act(partial(collect, tape=checked_name(tape), before=before))
+
+    async def forget(self, tape: str) -> None:
+        """Let go of a sidecar that holds nothing, or of a tape whose whole family holds nothing, as if it had never been; nothing else is changed."""
+        await self._act(partial(forget, tape=checked_name(tape)))
 
     async def rename(self, tape: str, name: str) -> None:
         """Give a tape another name, its branches and sidecars with it; or a branch another one in its family."""

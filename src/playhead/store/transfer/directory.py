@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from io import BufferedWriter
 from pathlib import Path
+from typing import BinaryIO
 
 from anyio import to_thread
 
 from playhead.errors import BlobNotFound, InvalidInput, NameTaken, UnreadableFile
 from playhead.store.blobs import PREFIX, digest_of
 from playhead.store.drafts import flush_directory
-from playhead.store.transfer.aside import aside, refused
+from playhead.store.transfer.aside import aside, beside, refused
 from playhead.store.transfer.lines import Written, outline_at
 from playhead.store.transfer.manifest import BLOBS, FILE, TAPES, Exported, Manifest, blob_file, check_regular, manifest_at
 from playhead.store.transfer.tarred import SUFFIX as TAR
@@ -45,10 +46,9 @@ class Directory:
         """Write the manifest, with which the export is there, and remove what an earlier try left that it does not name."""
         await to_thread.run_sync(self._finish, manifest)
 
-    async def written(self, name: str, file: str, *, outline: list[bytes]) -> Written | None:
-        """Return the family that a file holds already, None unless it is as the outline says."""
-        path = self.path / file
-        return await to_thread.run_sync(self._written, name, path, outline)
+    async def standing(self, file: str, *, outline: list[bytes]) -> tuple[str, int] | None:
+        """Return the digest, in hex, and the size of the file of a family, None unless it begins with the outline."""
+        return await to_thread.run_sync(_standing, self.path / file, outline)
 
     async def write(self, file: str, content: AsyncIterator[bytes]) -> None:
         """Write a file."""
@@ -70,9 +70,8 @@ class Directory:
         await self.write(blob_file(digest), _once(data))
 
     async def has_blob(self, digest: str) -> int | None:
-        """Return how many bytes a blob has that is written already, None where it is not."""
-        path = self.path / blob_file(digest)
-        return await to_thread.run_sync(lambda: path.stat().st_size if path.is_file() else None)
+        """Return how many bytes a blob has that is written already, None where it is not, or not as it should be."""
+        return await to_thread.run_sync(_kept_blob, self.path / blob_file(digest), digest)
 
     async def get_blob(self, digest: str) -> bytes:
         """Return the bytes of a blob. Raises BlobNotFound, UnreadableFile where they are not those of the digest."""
@@ -107,15 +106,6 @@ class Directory:
         except OSError as exc:
             raise refused(self.path, exc) from exc
 
-    def _written(self, name: str, path: Path, outline: list[bytes]) -> Written | None:
-        try:
-            if not path.is_file() or outline_at(str(path)) != outline:
-                return None
-            with path.open("rb") as file:
-                return Written.read(str(path), file)
-        except (UnreadableFile, OSError):
-            return None
-
     def _get_blob(self, digest: str) -> bytes:
         path = self.path / blob_file(digest)
         check_regular(path)
@@ -133,11 +123,8 @@ class Directory:
         path = self.path / tape.file
         check_regular(path)
         try:
-            digest = sha256()
             with path.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-                if digest.hexdigest() != tape.sha256:
+                if _hashed(file)[0] != tape.sha256:
                     raise UnreadableFile(str(path), "it is not as it was exported: its digest is not the one in the manifest; export again")
                 file.seek(0)
                 return Written.read(str(path), file)
@@ -147,7 +134,7 @@ class Directory:
 
 @asynccontextmanager
 async def leaving_to(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
-    """Give the directory to write an export to. For a path that ends in .tar it is one that is packed into that file at the end.
+    """Give the directory to write an export to. For a path that ends in .tar it is one beside it that is packed into that file at the end.
 
     Raises NameTaken where the file is there, or the directory holds something else.
     """
@@ -161,8 +148,9 @@ async def leaving_to(place: str | os.PathLike[str]) -> AsyncIterator[Directory]:
         return
     if await to_thread.run_sync(path.exists):
         raise NameTaken(str(path))
-    async with aside(path.parent) as drafts:
+    async with beside(path) as drafts:
         directory = Directory(drafts / "export")
+        await to_thread.run_sync(_unfinished, directory.path)
         await directory.prepare()
         yield directory
         await to_thread.run_sync(_packed, directory.path, drafts / path.name, path)
@@ -180,11 +168,49 @@ async def coming_from(place: str | os.PathLike[str]) -> AsyncIterator[Directory]
         yield Directory(drafts)
 
 
+def _standing(path: Path, outline: list[bytes]) -> tuple[str, int] | None:
+    try:
+        if not path.is_file() or outline_at(str(path)) != outline:
+            return None
+        with path.open("rb") as file:
+            return _hashed(file)
+    except OSError:
+        return None
+
+
+def _kept_blob(path: Path, digest: str) -> int | None:
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            found, size = _hashed(file)
+    except OSError:
+        return None
+    return size if f"{PREFIX}{found}" == digest else None
+
+
+def _hashed(file: BinaryIO) -> tuple[str, int]:
+    """Return the SHA-256 of what an open file holds, in hex, and how many bytes that are."""
+    digest, size = sha256(), 0
+    while block := file.read(_BLOCK):
+        digest.update(block)
+        size += len(block)
+    return digest.hexdigest(), size
+
+
 def _absolute(place: str | os.PathLike[str]) -> Path:
     text = os.fspath(place)
     if not isinstance(text, str) or not text or "\0" in text:
         raise InvalidInput(f"An export is a directory, or a file that ends in {TAR}, not {place!r}.")
     return Path(text).absolute()
+
+
+def _unfinished(directory: Path) -> None:
+    """Take away the manifest of an export that was finished but for its tar: what it names is looked at again."""
+    try:
+        (directory / FILE).unlink(missing_ok=True)
+    except OSError as exc:
+        raise refused(directory, exc) from exc
 
 
 def _packed(directory: Path, part: Path, path: Path) -> None:

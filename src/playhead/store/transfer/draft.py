@@ -13,8 +13,10 @@ from playhead.entry.entry import TapeEntry, event_name
 from playhead.store.census import families_of
 from playhead.store.change import DISCARDED, Append, Close
 from playhead.store.family import sidecar_name
+from playhead.store.forgetting import forget
 from playhead.store.protocol import EMPTY, WholeStore
 from playhead.store.query import TapeQuery
+from playhead.store.transfer.readable import Readable
 
 MARK = "playhead.transfer"
 """The sidecar that stands beside a draft from its beginning until the tape has its own name."""
@@ -52,7 +54,7 @@ async def without_drafts(store: WholeStore, names: Iterable[str]) -> list[str]:
     return [name for name in names if not await is_draft(store, name)]
 
 
-async def is_mark(store: WholeStore, main: str, sidecar: str) -> bool:
+async def is_mark(store: Readable, main: str, sidecar: str) -> bool:
     """Return whether a sidecar of a tape is what marks a draft, or what marked it before the tape had its name."""
     if sidecar != MARK:
         return False
@@ -67,9 +69,13 @@ async def finish(store: WholeStore, draft: str, name: str) -> None:
 
 
 async def unmark(store: WholeStore, name: str) -> None:
-    """Remove the mark that a tape has from the time before it had its name."""
-    if MARK in await store.sidecars(name) and await is_mark(store, name, MARK):
-        await store.reset(sidecar_name(name, MARK))
+    """Remove the mark that a tape has from the time before it had its name, and what is left of one."""
+    mark = sidecar_name(name, MARK)
+    if await store.head(mark) == EMPTY:
+        return
+    if await is_mark(store, name, MARK):
+        await store.reset(mark)
+    await forget(store, mark)
 
 
 async def remove(store: WholeStore, draft: str) -> None:
@@ -84,6 +90,7 @@ async def remove(store: WholeStore, draft: str) -> None:
             await store.reset(sidecar_name(draft, sidecar))
     await store.reset(draft)
     await store.reset(sidecar_name(draft, MARK))
+    await forget(store, draft)
 
 
 async def _remove_others(store: WholeStore, name: str, draft: str) -> None:

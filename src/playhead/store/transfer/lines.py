@@ -42,7 +42,7 @@ async def digest_of(source: Source) -> str:
 
 
 class Written:
-    """A family in a file: its outline, and its entries, read from where each strip begins.
+    """A family in a file: its outline, and its entries, read on from where the last page ended, or from where a strip begins.
 
     Raises UnreadableFile, with the line, at what is none of ours.
     """
@@ -50,7 +50,7 @@ class Written:
     def __init__(self, path: str, outline: Outline, offsets: dict[tuple[str | None, str | None, int], tuple[int, int]]) -> None:
         self.outline = outline
         self._path = path
-        self._offsets = offsets
+        self._begins, self._offsets = dict(offsets), offsets
 
     @classmethod
     def read(cls, path: str, file: BinaryIO) -> Written:
@@ -77,6 +77,8 @@ class Written:
     def _page(self, member: Member, strip: Strip, after: int, upto: int) -> Page:
         key = (*member.key, strip.generation)
         next_id, offset = self._offsets[key]
+        if next_id > after + 1:
+            next_id, offset = self._begins[key]
         page: Page = []
         with open(self._path, "rb") as file:
             file.seek(offset)

@@ -11,6 +11,7 @@ from typing import Any
 from playhead.entry import codec
 from playhead.errors import FileMissing, InvalidInput, UnreadableFile
 from playhead.store.blobs import PREFIX, Blob, is_digest
+from playhead.store.condition.loss import Loss
 from playhead.store.family import kin_of
 from playhead.store.file.names import SUFFIX, stem_of
 from playhead.store.protocol import Head
@@ -52,16 +53,18 @@ class Exported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What an export holds: tapes by name, blobs by digest."""
+    """What an export holds: tapes by name, blobs by digest; and what it could not be given of a damaged store."""
 
     tapes: Mapping[str, Exported]
     blobs: Mapping[str, Blob]
+    lost: tuple[Loss, ...] = ()
 
     def dump(self) -> bytes:
-        """Return it as JSON, a tape or blob a line."""
+        """Return it as JSON, a tape or blob a line; nothing is said of losses where there are none."""
         tapes = [codec.encode_sorted(_tape_said(self.tapes[name])) for name in sorted(self.tapes)]
         blobs = [codec.encode_sorted({"digest": blob.digest, "size": blob.size, "mime": blob.mime}) for _, blob in sorted(self.blobs.items())]
-        return b'%b,"version":%d,\n"tapes":[%b],\n"blobs":[%b]}\n' % (OPENING, VERSION, _listed(tapes), _listed(blobs))
+        lost = b',\n"lost":[%b]' % _listed([codec.encode_sorted(_loss_said(loss)) for loss in self.lost]) if self.lost else b""
+        return b'%b,"version":%d,\n"tapes":[%b],\n"blobs":[%b]%b}\n' % (OPENING, VERSION, _listed(tapes), _listed(blobs), lost)
 
 
 def blob_file(digest: str) -> str:
@@ -91,9 +94,10 @@ def manifest_at(directory: Path) -> Manifest:
             raise UnreadableFile(str(path), "a newer version wrote it; upgrade playhead to read it" if said["playhead"] == "store" else "it is the manifest of something else")
         tapes = [_tape_in(tape) for tape in said["tapes"]]
         blobs = [_blob_in(blob) for blob in said["blobs"]]
+        lost = tuple(_loss_in(loss) for loss in said.get("lost", ()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidInput) as exc:
         raise UnreadableFile(str(path), f"it is no manifest of an export ({type(exc).__name__}: {exc})") from exc
-    return Manifest(tapes={tape.name: tape for tape in tapes}, blobs={blob.digest: blob for blob in blobs})
+    return Manifest(tapes={tape.name: tape for tape in tapes}, blobs={blob.digest: blob for blob in blobs}, lost=lost)
 
 
 def _listed(lines: list[bytes]) -> bytes:
@@ -118,3 +122,16 @@ def _blob_in(said: Mapping[str, Any]) -> Blob:
         raise ValueError(f"{said['digest']!r} is no digest")
     mime = said["mime"]
     return Blob(digest=said["digest"], size=int(said["size"]), mime=mime if isinstance(mime, str) else None)
+
+
+def _loss_said(loss: Loss) -> dict[str, object]:
+    first, last = loss.ids or (None, None)
+    return {"tape": loss.tape, "first": first, "last": last, "why": loss.why}
+
+
+def _loss_in(said: Mapping[str, Any]) -> Loss:
+    tape = said["tape"]
+    if tape is not None:
+        kin_of(tape)
+    ids = None if said["first"] is None else (int(said["first"]), int(said["last"]))
+    return Loss(tape=tape, ids=ids, why=str(said["why"]))

@@ -10,13 +10,14 @@ from uuid import UUID
 from playhead.entry import codec
 from playhead.entry.entry import TapeEntry, digest
 from playhead.entry.frozen import FrozenDict
-from playhead.errors import BranchNotFound, Conflict, InvalidInput
+from playhead.errors import BranchNotFound, Conflict, InvalidInput, StoreDamaged
 from playhead.store.change import BranchRecord
 from playhead.store.family import Kin, kin_of, sidecar_name
-from playhead.store.protocol import EMPTY, Head, WholeStore
+from playhead.store.protocol import EMPTY, Head
 from playhead.store.query import TapeQuery
 from playhead.store.transfer.draft import is_mark
 from playhead.store.transfer.outline import Member, Outline, Strip, in_order
+from playhead.store.transfer.readable import Readable
 from playhead.store.transfer.strips import Need, needs_of
 
 PAGE = 256
@@ -57,7 +58,7 @@ class Original:
     program may have numbered them.
     """
 
-    def __init__(self, store: WholeStore, root: str, outline: Outline, through: Mapping[tuple[str | None, str | None, int], str]) -> None:
+    def __init__(self, store: Readable, root: str, outline: Outline, through: Mapping[tuple[str | None, str | None, int], str]) -> None:
         self.store = store
         self.root = root
         self.outline = outline
@@ -65,7 +66,7 @@ class Original:
         self._count = _FIRST
 
     @classmethod
-    async def of(cls, store: WholeStore, root: str) -> Original:
+    async def of(cls, store: Readable, root: str) -> Original:
         """Return a family as it stands now."""
         for _ in range(ATTEMPTS):
             before = await store.branches(root)
@@ -75,7 +76,7 @@ class Original:
         raise Conflict(expected="an end", found="more branches", message=f"Branches of tape '{root}' are made and closed all the time; stop those who do, then copy it.")
 
     @classmethod
-    async def _taken(cls, store: WholeStore, root: str, known: Sequence[Known]) -> Original:
+    async def _taken(cls, store: Readable, root: str, known: Sequence[Known]) -> Original:
         needs = needs_of({one.kin: (one.head, one.record) for one in known})
         through = {(kin.branch, kin.sidecar, generation): need.through for (kin, generation), need in needs.items()}
         original = cls(store, root, Outline(members=()), through)
@@ -147,11 +148,11 @@ class Original:
                 after += sum(1 for _ in run)
                 spans[generation] = after
         if any(one >= other for one, other in pairwise(spans)):
-            raise InvalidInput(f"The marks of the sidecar '{name}' do not rise; verify the store.")
+            raise StoreDamaged(f"The marks of the sidecar '{name}' do not rise; verify the store.", tape=name)
         return tuple(spans.items())
 
 
-async def _known(store: WholeStore, root: str, branches: Sequence[BranchRecord]) -> list[Known]:
+async def _known(store: Readable, root: str, branches: Sequence[BranchRecord]) -> list[Known]:
     """Return what a store says of the members of a family: what was forked is asked before what it was forked from, sidecars before their tapes."""
     mains = [root, *(record.name for record in branches)]
     names = sorted({name for main in mains for name in await store.sidecars(main) if not await is_mark(store, main, name)})
@@ -162,7 +163,7 @@ async def _known(store: WholeStore, root: str, branches: Sequence[BranchRecord])
     return [one for main in mains for one in found[main]]
 
 
-async def _side(store: WholeStore, name: str, *, is_forked: bool) -> Known | None:
+async def _side(store: Readable, name: str, *, is_forked: bool) -> Known | None:
     head, record = await store.head(name), await store.branch(name) if is_forked else None
     return None if head == EMPTY and record is None else Known(kin=kin_of(name), head=head, record=record)
 
@@ -182,5 +183,10 @@ def _named(entry: TapeEntry) -> TapeEntry:
     """Return an entry with a uid: one that has none, as another program wrote it, gets one that its id and text give, the same each time."""
     if "uid" in entry.meta:
         return entry
-    said = int.from_bytes(entry.id.to_bytes(4, "big") + digest(entry)[:12], "big")
-    return replace(entry, meta=FrozenDict({"uid": str(UUID(int=said & ~_FORM | _FREE_FORM)), **entry.meta}))
+    return replace(entry, meta=FrozenDict({"uid": made_uid(entry.id, digest(entry)), **entry.meta}))
+
+
+def made_uid(id: int, hashed: bytes) -> str:
+    """Return the uid that an id and a hash give."""
+    said = int.from_bytes(id.to_bytes(4, "big") + hashed[:12], "big")
+    return str(UUID(int=said & ~_FORM | _FREE_FORM))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from playhead import clock
@@ -38,15 +38,15 @@ class Source(Protocol):
 class Rebuilding:
     """Makes a family again as the family of the tape `draft`. What stands there already, by an earlier try, is gone on from.
 
-    `take` is given each page before it is written. Raises Conflict where somebody else writes there.
+    `take` is given each page before it is written; `heads` are where tapes are known to end. Raises Conflict where somebody else writes there.
     """
 
-    def __init__(self, store: WholeStore, draft: str, source: Source, *, take: Callable[[Page], Awaitable[None]]) -> None:
+    def __init__(self, store: WholeStore, draft: str, source: Source, *, take: Callable[[Page], Awaitable[None]], heads: Mapping[str, Head] | None = None) -> None:
         self._store = store
         self._draft = draft
         self._source = source
         self._take = take
-        self._heads: dict[str, Head] = {}
+        self._heads = dict(heads or {})
 
     async def run(self) -> None:
         """Make all steps that were not made before."""
@@ -86,12 +86,19 @@ class Rebuilding:
         return [(TapeEntry.event(BLANK), None) for _ in range(min(upto - after, RESETS))]
 
     async def _marks(self, name: str, page: Page) -> Sequence[int] | None:
-        """Return how far behind the head of its main tape each entry of a sidecar was written."""
+        """Return how far behind the head of its main tape each entry of a sidecar was written; what stands for others, as far as the entry before it."""
         main = await self._head(kin_of(name).main)
+        if all(mark is None for _, mark in page):
+            return await self._blank_marks(name, main, len(page))
         marks = [mark for _, mark in page if mark is not None]
         if any(mark.generation != main.generation or mark < main for mark in marks):
             raise InvalidInput(f"The marks of '{name}' do not fit its main tape, which is at {main}; verify the store that it comes from.")
         return [mark.id - main.id for mark in marks] or None
+
+    async def _blank_marks(self, name: str, main: Head, count: int) -> Sequence[int] | None:
+        head = await self._head(name)
+        before = await self._store.marks(name, after=head.id - 1, limit=1) if head.id else []
+        return [before[0].id - main.id] * count if before and before[0] > main else None
 
     async def _turn(self, member: Member, generation: int) -> None:
         name = member.name(self._draft)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from playhead.store.condition.loss import Loss
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferReport:
-    """What an export, an import or a copy did: the tapes that were moved, those that stood there already, entry for entry.
+    """What an export, an import or a copy did: the tapes that were moved or gone on with, those that stood there already, entry for entry.
 
     `entries` and `blobs` count what was moved, with all branches and sidecars; `missing` are the digests that entries refer to and
-    that are not kept where they come from.
+    that are not kept where they come from. `lost` is what an export could not read of a damaged store.
     """
 
     tapes: tuple[str, ...] = ()
@@ -19,6 +21,7 @@ class TransferReport:
     entries: int = 0
     blobs: int = 0
     missing: tuple[str, ...] = ()
+    lost: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,7 @@ class Tally:
     entries: int = 0
     blobs: int = 0
     missing: set[str] = field(default_factory=set)
+    lost: list[Loss] = field(default_factory=list)
     _stage: str = ""
     _tape: str = ""
     _number: int = 0
@@ -67,4 +71,4 @@ class Tally:
 
     def report(self) -> TransferReport:
         """Return what was done."""
-        return TransferReport(tapes=tuple(self.moved), known=tuple(self.known), entries=self.entries, blobs=self.blobs, missing=tuple(sorted(self.missing)))
+        return TransferReport(tapes=tuple(self.moved), known=tuple(self.known), entries=self.entries, blobs=self.blobs, missing=tuple(sorted(self.missing)), lost=tuple(self.lost))

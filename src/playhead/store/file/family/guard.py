@@ -51,6 +51,10 @@ class Guard:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._lock.__exit__(kind, error, trace)
 
+    def remove(self) -> None:
+        """Take the lock's file away, only while the guard is held and nothing is left of the family."""
+        self._lock.remove()
+
     def close(self) -> None:
         """Let go of the lock's file."""
         self._lock.close()

@@ -26,8 +26,9 @@ def rename_tape(place: Place, old: str, new: str) -> None:
     """Give a tape another name, and its branches and sidecars with it; what there is of that name holds nothing. Raises NameTaken, TapeNotFound, InvalidInput, StoreError."""
     before, after = Family(place, old), Family(place, new)
     with ExitStack() as stack:
-        for stem in sorted({before.stem, after.stem}):
-            stack.enter_context(stack.enter_context(closing(Guard(place, stem))))
+        guards = {stem: stack.enter_context(closing(Guard(place, stem))) for stem in sorted({before.stem, after.stem})}
+        for guard in guards.values():
+            stack.enter_context(guard)
         if not (_is_begun(before) or before.files()):
             raise TapeNotFound(old)
         if old == new or _holds(after):
@@ -35,6 +36,8 @@ def rename_tape(place: Place, old: str, new: str) -> None:
         discard_drafts(place, before.stem)
         place.make_family(after.stem)
         change(place, before.stem, [*_moves(before, after), *_ledgers(before, after)], together_with=after.stem)
+        place.clear_family(before.stem)
+        guards[before.stem].remove()
 
 
 def rename_branch(household: Household, *, old: Kin, new: Kin) -> None:

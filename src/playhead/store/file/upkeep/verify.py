@@ -72,11 +72,15 @@ def verify(place: Place) -> VerifyReport:
 
 
 def root_stems(place: Place) -> list[str]:
-    """Return the stems of all families, sorted: of those that have a file, and of those that have members only."""
+    """Return the stems of all families, sorted: of those that have a file, and of those that have members only. A directory without files is of none."""
     found = {name.removesuffix(SUFFIX) for name in place.disk.names(place.directory) if name.endswith(SUFFIX) and not name.startswith(".")}
     for directory in (place.directory, place.hidden):
-        found |= {name.removesuffix(FAMILY) for name in place.disk.names(directory) if name.endswith(FAMILY)}
+        found |= {name.removesuffix(FAMILY) for name in place.disk.names(directory) if name.endswith(FAMILY) and _has_files(place, f"{directory}/{name}")}
     return sorted(stem for stem in found if stem and not os.path.isdir(place.path(stem)))
+
+
+def _has_files(place: Place, directory: str) -> bool:
+    return any(name.endswith(SUFFIX) for name in place.disk.names(directory))
 
 
 def family_stems(place: Place, stem: str) -> list[str]:
