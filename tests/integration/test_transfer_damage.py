@@ -169,6 +169,7 @@ def test_whatever_is_altered_on_a_server_all_that_can_be_read_is_exported(postgr
 
 EDITS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "the tape": (lambda place: place / "b.jsonl", "b"),
+    "a sidecar": (lambda place: place / "b.family" / "s.sidecar.jsonl", sidecar_name("b", "s")),
     "a branch": (lambda place: place / "b.family" / "x.branch.jsonl", branch_name("b", "x")),
 }
 
@@ -184,10 +185,11 @@ def test_of_a_directory_all_that_is_not_in_the_damaged_file_is_exported(what: st
         file.write_bytes(file.read_bytes() + b"nothing of ours\n" * 2)
         shutil.rmtree(tmp_path / "files" / ".playhead", ignore_errors=True)
         report, there = await moved(f"file:{tmp_path}/files", tmp_path)
-        assert [loss.tape for loss in report.lost] == [tape]
-        assert "playhead.salvage(" in report.lost[0].why
+        forked = [sidecar_name(branch_name("b", "x"), "s")] if what == "a sidecar" else []
+        assert [loss.tape for loss in report.lost] == [*forked, tape]
+        assert "playhead.salvage(" in report.lost[-1].why
         assert report.tapes == (("a", "c") if what == "the tape" else ("a", "b", "c"))
-        assert report.entries == (2 if what == "the tape" else LENGTH + 24)
+        assert report.entries == {"the tape": 2, "a branch": LENGTH + 24, "a sidecar": LENGTH + 5}[what]
         assert there.is_sound
 
     anyio.run(run)

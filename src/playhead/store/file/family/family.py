@@ -147,19 +147,26 @@ class Family:
         )
 
     def sidecars(self, label: str | None, *, names: Sequence[str] | None = None) -> list[str]:
-        """Return the names of the sidecars of a tape or branch that show something, sorted; `names` are those of all files. Raises BranchNotFound."""
+        """Return the names of the sidecars of a tape or branch that show something, sorted; one that cannot be read does. `names` are those of all files. Raises BranchNotFound."""
         forked = {} if label is None else self.branch(label).header.sidecars
         found = {name for name, origin in forked.items() if origin.base.id}
         part = None if label is None else label_stem(label)
         for file, member in self._members(SIDECAR, names):
             if member.branch != part:
                 continue
-            with opened(self.place, self._stem(file)) as stretch:
-                if stretch is None or not stretch.recording.tail.begun:
-                    continue
-                name = label_of(str(member.sidecar)) or (stretch.header.kin.sidecar if stretch.header is not None else None)
-                if name is not None:
-                    found.add(name) if stretch.recording.tail.id else found.discard(name)
+            name = label_of(str(member.sidecar))
+            try:
+                with opened(self.place, self._stem(file)) as stretch:
+                    if stretch is None or not stretch.recording.tail.begun:
+                        continue
+                    name = name or (stretch.header.kin.sidecar if stretch.header is not None else None)
+                    holds = stretch.recording.tail.id > 0
+            except StoreDamaged:
+                if name is None:
+                    raise
+                holds = True
+            if name is not None:
+                found.add(name) if holds else found.discard(name)
         return sorted(found)
 
     def names(self) -> list[str]:
