@@ -242,19 +242,21 @@ class Run:
         return await self._answer_to(decided)
 
     async def _compiled(self, budget: Budget | None, *, tools: Sequence[ToolSpec], tail: str) -> Prompt:
-        """Compile what the model should see; where it does not fit, once more when the summaries are written that it lacks."""
+        """Compile what the model should see; where it does not fit, again for as long as summaries are written that it lacks."""
         settings = self._settings
         make = partial(compiled, self._tape, model=self._models[0], budget=budget, strategy=settings.strategy, system_prompt=settings.system_prompt, tools=tools, tail=tail)
-        try:
-            return await make()
-        except OverBudgetError as refused:
-            if settings.refold is None:
-                raise
+        while True:
             try:
-                await settings.refold(self._tape, refused)
-            except PlayheadError as exc:
-                raise refused from exc
-            return await make()
+                return await make()
+            except OverBudgetError as refused:
+                if settings.refold is None:
+                    raise
+                try:
+                    written = await settings.refold(self._tape, refused)
+                except PlayheadError as exc:
+                    raise refused from exc
+                if not written:
+                    raise
 
     def _smaller(self) -> Budget:
         """Return the budget for a second try: what is known of the model's context by now, and less than what was too long."""

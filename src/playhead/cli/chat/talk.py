@@ -165,7 +165,8 @@ def size_of(prompt: Prompt) -> Size:
     """Return how much of its budget a prompt takes."""
     shares = [Share(form=span.form, tokens=span.tokens or 0) for span in prompt.plan.spans if span.is_shown and span.tokens]
     injected = [Share(form="injection", tokens=prompt.stats.injections)] if prompt.stats.injections else []
-    return Size(shares=(*shares, *injected), used=prompt.stats.total, room=None if prompt.budget is UNLIMITED else prompt.budget.room)
+    used = prompt.stats.total if prompt.over_budget is None else prompt.over_budget.needed
+    return Size(shares=(*shares, *injected), used=used, room=None if prompt.budget is UNLIMITED else prompt.budget.room)
 
 
 def folder_tape() -> str:
