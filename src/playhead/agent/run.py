@@ -30,6 +30,7 @@ from playhead.agent.steering import Steering
 from playhead.agent.stream import Emit
 from playhead.agent.toolbox import Toolbox
 from playhead.agent.tools import ToolContext
+from playhead.agent.unwritten import Unwritten
 from playhead.entry.message import Message, ToolCall, ToolResult, assistant, user
 from playhead.entry.payload import message_to_entries
 from playhead.errors import BadReply, ContextLimitExceeded, ModelError, OutputMismatch, OverBudgetError, PlayheadError, StepLimitReached
@@ -116,6 +117,12 @@ class Run:
     def id(self) -> str:
         """What its entries are marked with."""
         return self._run_id
+
+    @property
+    def unwritten(self) -> Unwritten | None:
+        """What could not be kept of what was told; None where nothing was told that is not on the tape."""
+        is_told = self._turn.accepted or self._turn.step > 1
+        return self._recorder.unwritten if is_told else None
 
     async def __call__(self, tape: Tape, emit: Emit) -> None:
         """Run to the end. Raises what the model or the store raises, StepLimitReached, what a `task_start` hook raises."""

@@ -91,6 +91,7 @@ class Keyboard:
             await self._conversation.rested()
             self._send.close()
             await self._taken.wait()
+            await self._conversation.end()
             await keep_draft(self._talk.tape, self._screen.draft or self._put_away)
 
     # -- keys

@@ -116,6 +116,8 @@ class Piped:
                             await self._answered(line)
                         if self._is_interrupted or self._screen.is_over:
                             break
+        with anyio.CancelScope(shield=True):
+            await self._conversation.end()
         if self._out.as_json:
             talk = self._conversation.talk
             turns = [{**record, "text": record["text"].rstrip("\n")} for record in self._screen.records]

@@ -21,6 +21,7 @@ from playhead.agent.request import UNLIMITED, compiled
 from playhead.agent.spill import SpillSidecar
 from playhead.agent.stream import RunStream
 from playhead.agent.tape_tools import CONTRACT, with_contract
+from playhead.agent.unwritten import Unwritten
 from playhead.cli.bar import Share
 from playhead.cli.chat.answerer import Answerer, chosen
 from playhead.cli.chat.arguments import RESERVE
@@ -62,6 +63,8 @@ class Talk:
         self.taken: Callable[[str], None] = lambda _: None
         self._acknowledged = acknowledged
         self._stop: Callable[[], None] | None = None
+        self._unwritten: list[tuple[Tape, Unwritten]] = []
+        self._writing = anyio.Lock()
         self.move(tape)
 
     def move(self, tape: str) -> None:
@@ -83,6 +86,7 @@ class Talk:
     async def turn(self, tell: Callable[[RunEvent], None]) -> Ended:
         """Have what waits, and what stands on the tape, answered; nothing is raised but a cancellation."""
         stream: RunStream | None = None
+        tape = self.tape
         with anyio.CancelScope() as opening:
             self._stop = opening.cancel
             try:
@@ -97,7 +101,25 @@ class Talk:
             finally:
                 self._stop = None
                 self._tell_taken(None)
+                if stream is not None and stream.unwritten is not None:
+                    self._unwritten.append((tape, stream.unwritten))
         return Ended(is_interrupted=True)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something that was shown is not on its tape yet."""
+        return bool(self._unwritten)
+
+    async def catch_up(self) -> bool:
+        """Write what was shown and is not on its tape yet; whether there was something. Raises what the store raises; then it is kept for the next time."""
+        was_behind = False
+        async with self._writing:
+            while self._unwritten:
+                was_behind = True
+                tape, left = self._unwritten[0]
+                await left.write(tape)
+                del self._unwritten[0]
+        return was_behind
 
     def interrupt(self) -> None:
         """End the turn that runs, where one does; what was told of it stands on the tape."""
