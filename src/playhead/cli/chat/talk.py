@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -153,9 +154,8 @@ class Talk:
         return True
 
     async def switch(self, spec: str) -> None:
-        """Have another model answer from now on, and the tape remember it. Raises what `get_model` raises."""
-        await self.answerer.switch(spec)
-        await self.agent.switch_model(self.name, spec)
+        """Have another model answer from now on, and the tape remember it. Raises what `get_model` and the store raise; then nothing has changed."""
+        await self.answerer.switch(spec, record=partial(self.agent.switch_model, self.name, spec))
 
     # -- looking
 
