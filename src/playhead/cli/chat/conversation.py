@@ -17,6 +17,7 @@ from playhead.cli.chat.screens import Screen
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.slashes import MARK, Slash, meant
 from playhead.cli.chat.talk import Ended, Talk, size_of
+from playhead.cli.chat.wording import chatted
 from playhead.cli.failures import as_error, spoken
 from playhead.entry.message import ToolCall
 from playhead.errors import BadReply, ModelUnavailable, PlayheadError
@@ -193,7 +194,7 @@ class Conversation:
         self.failed = True
         known = as_error(error)
         again = " /retry asks again." if isinstance(known, ModelUnavailable | BadReply) and "/retry" not in known.message else ""
-        return f"{spoken(known.message, kind=type(known))}{again}"
+        return f"{chatted(spoken(known.message, kind=type(known)))}{again}"
 
     # -- what is shown
 

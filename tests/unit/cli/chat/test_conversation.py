@@ -99,6 +99,81 @@ def test_an_answer_that_the_store_did_not_take_is_written_while_nobody_says_anyt
     anyio.run(go)
 
 
+def test_a_model_whose_choice_cannot_be_recorded_does_not_answer():
+    async def go():
+        points = Points(1, trouble=gone, stays=True)
+        chat = talking(points, "I am still here.")
+        await chat.open()
+        before, points.is_on = chat.talk.answerer.model, True
+        await chat.entered("/model scripted:other.jsonl")
+        assert chat.failed
+        points.is_on = False
+        assert (chat.talk.answerer.spec, chat.talk.answerer.model, chat.session.model) == ("echo:", before, "echo:")
+        await chat.entered("Who is it?")
+        await chat.answer()
+        assert chat.screen.words == "I am still here."
+
+    anyio.run(go)
+
+
+async def after(*lines: str) -> tuple[Conversation, str]:
+    """Return a chat in which lines were entered, all commands, and what it said of the last one."""
+    chat = talking(Points(), "Hi.")
+    await chat.open()
+    await chat.entered("Hello")
+    await chat.answer()
+    for line in lines:
+        await chat.entered(line)
+    return chat, chat.screen.remarks[-1]
+
+
+@pytest.mark.parametrize("name", ["main", "t"])
+def test_a_branch_is_not_called_what_the_tape_is_called(name: str):
+    async def go():
+        chat, told = await after(f"/fork {name}")
+        assert "give the branch another name" in told
+        assert (chat.talk.name, await chat.talk.tape.branches()) == ("t", [])
+
+    anyio.run(go)
+
+
+def test_a_branch_that_was_merged_is_not_gone_on_with():
+    async def go():
+        chat, told = await after("/fork x", "/merge", "/switch x")
+        assert told == "The branch 'x' of tape 't' was merged; /fork NAME makes another one."
+        assert (chat.talk.name, chat.session.tape) == ("t", "t")
+
+    anyio.run(go)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["/switch nope"], "There is no branch 'nope' of tape 't'; /branches lists those there are."),
+        (["/fork x", "/switch main", "/fork x"], "The name 'x' of tape 't' is taken; choose another one."),
+        (["/fork x", "/switch main", "/switch x"], "On branch 'x' of 't', which ends at entry"),
+        (["/fork x", "/fork y"], "On branch 'y' of 't', from entry"),
+        (["/fork x", "/merge"], "Merged into tape 't', which ends at entry"),
+    ],
+)
+def test_branches_are_called_by_their_labels_and_commands_by_those_of_the_chat(lines: list[str], told: str):
+    async def go():
+        _, said = await after(*lines)
+        assert said.startswith(told) and "__branch__" not in said
+
+    anyio.run(go)
+
+
+def test_no_entry_of_an_empty_tape_is_named():
+    async def go():
+        chat = talking(Points())
+        await chat.open()
+        await chat.entered("/fork x 9999")
+        assert chat.screen.remarks == ["There is no entry on the tape yet."]
+
+    anyio.run(go)
+
+
 def test_a_chat_that_ends_without_its_store_says_what_is_not_on_the_tape():
     async def go():
         points = Points(1, trouble=gone, stays=True)
