@@ -87,6 +87,21 @@ def test_json_has_a_record_for_each_line(playhead: Program):
     assert failed["error"] == "No."
 
 
+@pytest.mark.parametrize("first", ["Line", "/help"])
+def test_a_chat_whose_reader_has_gone_takes_no_more_lines(playhead: Program, first: str):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    lines = "\n".join([first, *(f"Line {number}" for number in range(20))])
+    command = playhead.command(*CHAT_T, *ECHO)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.PIPE, env=playhead.environment({}), cwd=playhead.place) as child:
+        os.close(theirs)
+        _, said = child.communicate(lines.encode(), timeout=60)
+    assert (child.returncode, said) == (141, b"")
+    with ph.sync.open_tape(f"sqlite:///{playhead.store}", "t__sidecar__inbox") as inbox:
+        kept = [entry.payload["content"] for entry in inbox.query().kinds("message").all()]
+    assert kept == [first][: first == "Line"]
+
+
 def test_an_undone_turn_is_out_of_view_and_stands_on_the_tape(playhead: Program):
     ran = playhead.run(*CHAT_T, *ECHO, stdin="Keep this.\nNot this.\n/undo\n/undo\n/undo\nAnd this.\n")
     assert (ran.code, ran.err) == (1, "error: Nothing was said behind the newest anchor, so there is nothing to take back.\n")
@@ -105,10 +120,11 @@ def test_an_answer_is_given_once_more_and_the_question_is_asked_once(playhead: P
 def test_branches_are_made_gone_to_compared_and_merged(playhead: Program):
     lines = ["Base.", "/fork trial", "On the branch.", "/diff main", "/switch main", "On the tape.", "/branches", "/switch trial", "/merge", "/switch nowhere"]
     ran = playhead.run(*CHAT_T, *ECHO, stdin="\n".join(lines))
-    assert "only on t__branch__trial" in ran.out
+    assert "only on trial" in ran.out
     assert "└─ trial" in ran.out
     assert [text for role, text in view(playhead) if role == "user"] == ["Base.", "On the tape.", "On the branch."]
-    assert "t__branch__nowhere" in ran.err
+    assert ran.err == "error: There is no branch 'nowhere' of tape 't'; /branches lists those there are.\n"
+    assert "__branch__trial" not in ran.out
 
 
 def test_a_branch_begins_at_an_entry_of_the_past(playhead: Program):

@@ -259,6 +259,8 @@ def test_ctrl_c_while_a_tool_runs_keeps_the_line_that_waits_for_the_next_chat(pl
         terminal.wait("was beg")
         terminal.type("\x03\x03")
         assert terminal.ended() == 0
+        terminal.wait("1 line waits to be answered")
+        terminal.wait("--tools holding")
     assert spoken(on_tape(playhead), "assistant") == ["Let me look."]
     with Terminal(playhead, "chat", "--tape", "t", "--model", scripted(playhead, "Both.", name="more.jsonl")) as terminal:
         terminal.wait(lambda text: "… And gw2?" in text and "a line that was beg" in text)

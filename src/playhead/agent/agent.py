@@ -374,7 +374,10 @@ class Agent:
             deliver=deliver,
         )
         with span("agent", agent=self.name, tape=opened.tape.name, run_id=run.id, model=opened.models[0].name):
-            await run(opened.tape, emit)
+            try:
+                await run(opened.tape, emit)
+            finally:
+                stream.unwritten = run.unwritten
 
     async def _commanded(self, raw: str, opened: Opened, state: dict[str, Any], toolbox: Toolbox, emit: Emit) -> None:
         context = ToolContext(tape=opened.tape, state=state, run_id=clock.new_uid())

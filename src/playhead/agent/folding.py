@@ -23,8 +23,8 @@ Tick = Literal["turn", "manual"]
 REMEMBERED = 256
 """How many tapes an agent writes summaries of before it forgets what it knows of those that wait for nothing."""
 
-Refold = Callable[[Tape, OverBudgetError], Awaitable[None]]
-"""Writes the summaries that a compile was refused for want of."""
+Refold = Callable[[Tape, OverBudgetError], Awaitable[int]]
+"""Writes the summaries that a compile was refused for want of, and returns how many."""
 
 _log = logging.getLogger("playhead")
 
@@ -67,11 +67,11 @@ class Folding:
         if self._strategy is None:
             return None
 
-        async def refolded(tape: Tape, refused: OverBudgetError) -> None:
+        async def refolded(tape: Tape, refused: OverBudgetError) -> int:
             ticking = Ticking(tape, self._strategy, holding=None, client=client, identity=identity)
             try:
                 ticking.demand(refused)
-                await ticking.drain()
+                return await ticking.drain()
             finally:
                 await ticking.aclose()
 

@@ -12,6 +12,7 @@ import anyio
 
 from playhead import clock
 from playhead.agent.overflow import rejoin
+from playhead.agent.unwritten import Unwritten
 from playhead.entry.entry import EVENT, TapeEntry, format_date, stamped
 from playhead.entry.frozen import freeze_dict
 from playhead.entry.message import Message
@@ -65,12 +66,13 @@ class Recorder:
     """Writes the entries of one run, all with its `run_id`; `held` is what is in force when it starts.
 
     What is written is written whole, also where the run is cancelled meanwhile. What could not be written, or nobody knows whether it
-    was, is written with the failure that follows, once.
+    was, is written with the failure that follows, once; where not even that can be, `unwritten` holds it.
     """
 
     def __init__(self, tape: Tape, *, run_id: str, held: InForce) -> None:
         self.tape = tape
         self.run_id = run_id
+        self.unwritten: Unwritten | None = None
         self._held = held
         self._unsure: list[TapeEntry] = []
         self._answer = ""
@@ -113,19 +115,16 @@ class Recorder:
 
     async def failure(self, error: Exception, *, step: int, model: str, partial: Message | None, elapsed_ms: int, status: str = FAILED, usage: Usage | None = None) -> None:
         """Keep what is known of a step that failed: what could not be kept before, what had come of the answer, marked as partial, the error, and the events."""
+        said = () if partial is None else self._stamped(message_to_entries(partial, run_id=self.run_id, partial=True))
+        told = self._stamped([TapeEntry.error(error, run_id=self.run_id), self._run("error", model=model, usage=usage), self.step_ended(step, status, elapsed_ms=elapsed_ms, error=error)])
+        self.unwritten = Unwritten(entries=(*self._unsure, *said, *told), answer=self._answer)
         with anyio.CancelScope(shield=True):
             await self.end_round()
             uids = [*(entry.uid for entry in self._unsure), *filter(None, [self._answer])]
             there = await self.tape.store.find(self.tape.name, uids=uids) if uids else {}
             missing = [entry for entry in self._unsure if entry.uid not in there]
-            entries: list[TapeEntry] = []
-            if partial is not None and self._answer not in there:
-                entries += message_to_entries(partial, run_id=self.run_id, partial=True)
-            entries.append(TapeEntry.error(error, run_id=self.run_id))
-            entries.append(self._run("error", model=model, usage=usage))
-            entries.append(self.step_ended(step, status, elapsed_ms=elapsed_ms, error=error))
-            await self._with(missing, entries)
-        self._unsure, self._answer = [], ""
+            await self._with(missing, [*(() if self._answer in there else said), *told])
+        self._unsure, self._answer, self.unwritten = [], "", None
 
     async def _with(self, missing: Sequence[TapeEntry], entries: Sequence[TapeEntry]) -> None:
         """Keep what is missing and what follows; where what is missing cannot be kept, what follows alone."""
@@ -147,16 +146,19 @@ class Recorder:
 
     async def cancelled(self, *, step: int, partial: Message | None, elapsed_ms: int) -> None:
         """Keep what is known of a step that was cancelled: what had come of the answer, marked as partial, and the event."""
-        await self.end_round()
         said = () if partial is None else message_to_entries(partial, run_id=self.run_id, partial=True)
-        await self._keep([*said, self.step_ended(step, CANCELLED, elapsed_ms=elapsed_ms)])
+        entries = self._stamped([*said, self.step_ended(step, CANCELLED, elapsed_ms=elapsed_ms)])
+        self.unwritten = Unwritten(entries=(*self._unsure, *entries), answer=self._answer)
+        await self.end_round()
+        await self._keep(entries)
+        self.unwritten = None
 
     async def step(self, step: int, status: str, *, elapsed_ms: int, error: Exception | None = None) -> None:
         """Keep how a step ended."""
         await self._keep([self.step_ended(step, status, elapsed_ms=elapsed_ms, error=error)])
 
     async def _keep(self, entries: Iterable[TapeEntry]) -> tuple[TapeEntry, ...]:
-        written = [stamped(entry) for entry in entries]
+        written = self._stamped(entries)
         try:
             with anyio.CancelScope(shield=True):
                 stored = await self.tape.append_many(written)
@@ -164,6 +166,9 @@ class Recorder:
             self._unsure += written
             raise
         return stored
+
+    def _stamped(self, entries: Iterable[TapeEntry]) -> list[TapeEntry]:
+        return [stamped(entry) for entry in entries]
 
     def step_ended(self, step: int, status: str, *, elapsed_ms: int, error: Exception | None = None) -> TapeEntry:
         """Return the event that says how a step ended."""

@@ -30,6 +30,7 @@ from playhead.agent.steering import Steering
 from playhead.agent.stream import Emit
 from playhead.agent.toolbox import Toolbox
 from playhead.agent.tools import ToolContext
+from playhead.agent.unwritten import Unwritten
 from playhead.entry.message import Message, ToolCall, ToolResult, assistant, user
 from playhead.entry.payload import message_to_entries
 from playhead.errors import BadReply, ContextLimitExceeded, ModelError, OutputMismatch, OverBudgetError, PlayheadError, StepLimitReached
@@ -116,6 +117,12 @@ class Run:
     def id(self) -> str:
         """What its entries are marked with."""
         return self._run_id
+
+    @property
+    def unwritten(self) -> Unwritten | None:
+        """What could not be kept of what was told; None where nothing was told that is not on the tape."""
+        is_told = self._turn.accepted or self._turn.step > 1
+        return self._recorder.unwritten if is_told else None
 
     async def __call__(self, tape: Tape, emit: Emit) -> None:
         """Run to the end. Raises what the model or the store raises, StepLimitReached, what a `task_start` hook raises."""
@@ -242,19 +249,21 @@ class Run:
         return await self._answer_to(decided)
 
     async def _compiled(self, budget: Budget | None, *, tools: Sequence[ToolSpec], tail: str) -> Prompt:
-        """Compile what the model should see; where it does not fit, once more when the summaries are written that it lacks."""
+        """Compile what the model should see; where it does not fit, again for as long as summaries are written that it lacks."""
         settings = self._settings
         make = partial(compiled, self._tape, model=self._models[0], budget=budget, strategy=settings.strategy, system_prompt=settings.system_prompt, tools=tools, tail=tail)
-        try:
-            return await make()
-        except OverBudgetError as refused:
-            if settings.refold is None:
-                raise
+        while True:
             try:
-                await settings.refold(self._tape, refused)
-            except PlayheadError as exc:
-                raise refused from exc
-            return await make()
+                return await make()
+            except OverBudgetError as refused:
+                if settings.refold is None:
+                    raise
+                try:
+                    written = await settings.refold(self._tape, refused)
+                except PlayheadError as exc:
+                    raise refused from exc
+                if not written:
+                    raise
 
     def _smaller(self) -> Budget:
         """Return the budget for a second try: what is known of the model's context by now, and less than what was too long."""

@@ -16,6 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from playhead.agent.events import ErrorEvent, FinalEvent, RunEvent, TextEvent, UsageEvent
 from playhead.agent.opening import Opened
 from playhead.agent.running import is_cancelled
+from playhead.agent.unwritten import Unwritten
 from playhead.errors import InvalidInput, StoreUnavailable
 from playhead.model.protocol import Usage
 from playhead.tape.background import Background
@@ -36,7 +37,8 @@ class RunStream:
 
     The run begins with the first event that is asked for and goes on by itself, `BUFFER` events ahead at most. However the block is
     left, the run is ended there, and what it wrote is merged, or dropped with `merge_back=False`. `run` does the work; `open` makes
-    the tape it writes to, where `waits` is set only when those have ended that were opened on the tape before it.
+    the tape it writes to, where `waits` is set only when those have ended that were opened on the tape before it. `unwritten` is what was told
+    and could not be kept, for `await stream.unwritten.write(tape)` once the store answers again.
     """
 
     def __init__(self, *, open: Callable[[], Awaitable[Opened]], run: Callable[[Opened, Emit], Awaitable[None]]) -> None:
@@ -44,6 +46,7 @@ class RunStream:
         self.usage = Usage()
         self.error: Exception | None = None
         self.output: Any = None
+        self.unwritten: Unwritten | None = None
         self._open = open
         self._run = run
         self._held: Opened | None = None

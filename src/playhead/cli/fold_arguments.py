@@ -25,7 +25,7 @@ def add_settings(parser: Parser, *, summarizer: str) -> None:
 def add_folding(parser: Parser, *, summarizer: str) -> None:
     """Add the options of how a strategy folds, but not whose summaries are meant."""
     parser.add_argument("--summarizer", metavar=f"{EXTRACTIVE}|MODEL", type=spoken, help=summarizer)
-    parser.add_argument("--recent", metavar="N", type=number(least=0), help="the newest tokens that always stay raw (default: 30000)")
+    parser.add_argument("--recent", metavar="N", type=number(least=0), help="the newest tokens that always stay raw (default: 30000, or a quarter of the room where that is less)")
     parser.add_argument("--head", metavar="N", type=number(least=0), help="the first tokens that always stay raw (default: 0)")
     parser.add_argument(
         "--set", metavar="OPTION=VALUE", dest="settings", action="append", default=[], type=_setting, help="any option of AutobiographicalConfig, such as merge_threshold=4; may be repeated"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from math import inf
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, cast, get_args
 
 from playhead.errors import InvalidInput, InvalidOption
 from playhead.fold.resolvers.protocol import Resolver
@@ -22,6 +22,9 @@ SPEAKER = "Claude"
 
 EXTRACTIVE = "extractive"
 """The compression model that is none: summaries are picked from what was said, offline."""
+
+RECENT_TOKENS, RECENT_SHARE = 30_000, 0.25
+"""The recent window where nothing is said of it: so many tokens, but no more than this share of the room."""
 
 RUNGS = ("no_tools_line", "without_tools", "plain_prose", "expand_recall", "source_only", "split")
 """What may be tried, in this order, where a request for a summary comes to nothing (specs: context-manager 14.7, 28.6)."""
@@ -41,7 +44,8 @@ class AutobiographicalConfig:
     Raises InvalidInput for a value that an option does not take.
     """
 
-    recent_window_tokens: int = field(default=30_000, metadata=_means("the newest tokens that always stay raw"))
+    recent_window_tokens: int = field(default=cast("int", None), metadata=_means(f"the newest tokens that always stay raw; None: {RECENT_TOKENS:,}"))
+    recent_window_share: float | None = field(default=None, metadata=_means(f"the most that these take of the room; None: {RECENT_SHARE}, or any part of it where recent_window_tokens is set"))
     head_window_tokens: int = field(default=0, metadata=_means("the first tokens of the conversation that always stay raw"))
     target_chunk_tokens: int = field(default=3_000, metadata=_means("how many tokens of text are told by one summary; the run closes behind them, at the end of a unit"))
     attachments_ignore_size: bool = field(default=True, metadata=_means("whether pictures, sounds and documents count nothing where a chunk is measured"))
@@ -79,6 +83,10 @@ class AutobiographicalConfig:
     quarantine_alarm_interval: float = field(default=900.0, metadata=_means("how many seconds pass between alarms while something cannot be summarised; 0 for none"))
 
     def __post_init__(self) -> None:
+        if self.recent_window_tokens is None:
+            object.__setattr__(self, "recent_window_tokens", RECENT_TOKENS)
+            if self.recent_window_share is None:
+                object.__setattr__(self, "recent_window_share", RECENT_SHARE)
         for option in fields(self):
             if getattr(self, option.name) is None and option.default is not None:
                 object.__setattr__(self, option.name, option.default)
@@ -95,7 +103,14 @@ class AutobiographicalConfig:
 
     def with_options(self, options: Mapping[str, Any]) -> Self:
         """Return the settings with some changed. Raises InvalidOption, InvalidInput."""
-        return type(self).of({**{option.name: getattr(self, option.name) for option in fields(self)}, **options})
+        again = {"recent_window_share": None} if "recent_window_tokens" in options else {}
+        return type(self).of({**{option.name: getattr(self, option.name) for option in fields(self)}, **again, **options})
+
+    def recent_tokens(self, room: int | None) -> int:
+        """Return how many of the newest tokens stay raw in a room; None for one that nobody knows."""
+        if not room or self.recent_window_share is None:
+            return self.recent_window_tokens
+        return min(self.recent_window_tokens, int(room * self.recent_window_share))
 
     @classmethod
     def meanings(cls) -> dict[str, str]:
@@ -125,7 +140,7 @@ _PLACEHOLDERS: Mapping[str, tuple[str, ...]] = {
     "recall_header_template": ("id", "level", "first", "last", "tools"),
     "witnessed_instruction": ("targetTokens",),
 }
-_SHARES = {"over_budget_grace_ratio": (0.0, 1.0), "compression_slack_ratio": (0.0, 0.99), "low_water_ratio": (0.0, 1.0)}
+_SHARES = {"recent_window_share": (0.0, 1.0), "over_budget_grace_ratio": (0.0, 1.0), "compression_slack_ratio": (0.0, 0.99), "low_water_ratio": (0.0, 1.0)}
 
 
 def _check(config: AutobiographicalConfig) -> None:
@@ -150,6 +165,8 @@ def _check(config: AutobiographicalConfig) -> None:
         _check_template(name, getattr(config, name), known)
     for name, (low, high) in _SHARES.items():
         value = getattr(config, name)
+        if name == "recent_window_share" and value is None:
+            continue
         if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
             raise InvalidInput(f"{name} is a share from {low} to {high}, not {value!r:.80}.")
     if not isinstance(config.summary_timeout, (int, float)) or isinstance(config.summary_timeout, bool) or not 0 < config.summary_timeout < inf:

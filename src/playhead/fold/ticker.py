@@ -88,7 +88,8 @@ class Ticker:
     """Does one job at a time on one tape.
 
     `writer` finds who writes when a job is due; None from it means that nobody can, and nothing is done. `frozen_from` says from which
-    entry on holds bar everything; what was written of it meanwhile is thrown away. `is_current` turns false once the result of a
+    entry on holds bar everything; what was written of it meanwhile is thrown away. `room` says how much was compiled for last, None before
+    anything was. `is_current` turns false once the result of a
     running job must not be kept any more, as after a switch to another branch.
     """
 
@@ -103,6 +104,7 @@ class Ticker:
         phase_of: PhaseOf,
         price: Callable[[Node], int],
         frozen_from: Callable[[], Awaitable[int | None]],
+        room: Callable[[], int | None],
         is_current: Callable[[], bool],
     ) -> None:
         self._memory = memory
@@ -110,6 +112,7 @@ class Ticker:
         self._writer = writer
         self._identity = identity
         self._frozen_from = frozen_from
+        self._room = room
         self._is_current = is_current
         self._price = price
         self._backlog = Backlog(memory.tape, config=config, cut=cut)
@@ -125,7 +128,7 @@ class Ticker:
         while True:
             frozen = await self._frozen_from()
             forest = await self._of_this_regime(await self._memory.look())
-            survey = await self._backlog.survey(forest, frozen_from=frozen)
+            survey = await self._backlog.survey(forest, frozen_from=frozen, room=self._room())
             due = await self._due(forest, survey, frozen, deferred)
             is_again = due is None
             due = due or await self._again(forest, frozen, deferred)
@@ -143,7 +146,7 @@ class Ticker:
         """Return what is due: reads the whole backlog, so it costs what that holds."""
         frozen = await self._frozen_from()
         forest = await self._memory.look()
-        survey = await self._backlog.survey(forest, frozen_from=frozen)
+        survey = await self._backlog.survey(forest, frozen_from=frozen, room=self._room())
         chunks, _ = await self._backlog.chunks(survey, enough=1 << 40, demands=self.demands)
         due = due_chunks(chunks, self._config, frozen_from=frozen, demands=self.demands)
         return Waiting(forest=forest, chunks=tuple(job.chunk for job in due), merges=len(due_merges(forest, self._config, frozen_from=frozen)))

@@ -9,11 +9,13 @@ import pytest
 
 from playhead.agent import folding
 from playhead.agent.agent import Agent
+from playhead.entry.message import assistant, user
 from playhead.errors import InvalidInput, ModelUnavailable, NoCompressionModel
 from playhead.fold.ledger.memory import FoldMemory
 from playhead.model.scripted import ScriptedModel, call
 from playhead.prompt.budget import Budget
 from playhead.prompt.strategies.autobiographical import AutobiographicalStrategy
+from playhead.prompt.strategies.knowledge import KnowledgeStrategy
 from playhead.prompt.strategies.passthrough import PassthroughStrategy
 from playhead.prompt.strategies.windowed import WindowedPassthroughStrategy
 from playhead.store.memory.store import InMemoryTapeStore
@@ -247,6 +249,41 @@ def test_a_bare_id_is_served_by_the_model_of_the_newest_run():
             await turn(agent, f"Question {number}: {WORDS}", newest)
             await agent.settled()
         assert len(newest.requests) > 12
+        await agent.aclose()
+
+    run(go)
+
+
+LONG = " ".join(f"{WORDS} It was {number} o'clock." for number in range(20))
+
+
+@pytest.mark.parametrize("strategy", [AutobiographicalStrategy, KnowledgeStrategy])
+@pytest.mark.parametrize("tokens", [6_000, 16_000])
+def test_turns_fit_a_small_window_of_which_nothing_else_is_said(strategy, tokens):
+    async def go():
+        agent = Agent(store=InMemoryTapeStore(), strategy=strategy(compression_model="extractive"), budget=Budget(tokens, reserve_for_response=tokens // 4))
+        model = ScriptedModel([f"Answer {number}: {LONG}" for number in range(24)])
+        for number in range(24):
+            assert (await turn(agent, f"Question {number}: {LONG}", model))[-1].kind == "final"
+        assert any("[Recall L" in message.text for message in model.requests[-1].messages)
+        await agent.settled()
+        await check(memory(agent))
+        await agent.aclose()
+
+    run(go)
+
+
+@pytest.mark.parametrize("strategy", [AutobiographicalStrategy, KnowledgeStrategy])
+def test_a_long_tape_that_was_never_folded_is_answered_from_the_first_turn(strategy):
+    async def go():
+        agent = Agent(store=InMemoryTapeStore(), strategy=strategy(compression_model="extractive"), budget=Budget(8_000, reserve_for_response=2_000))
+        tape = agent.tape("t")
+        await tape.bootstrap()
+        await tape.append_many([made(f"{number}: {LONG}") for number in range(60) for made in (user, assistant)])
+        model = ScriptedModel(["Yes.", "Still."])
+        for answer in ("Yes.", "Still."):
+            assert (await turn(agent, "Is gw-1 slow?", model))[-1].text == answer
+        assert any("[Recall L" in message.text for message in model.requests[0].messages)
         await agent.aclose()
 
     run(go)

@@ -10,6 +10,16 @@ def test_none_means_the_default():
     assert AutobiographicalConfig(recent_window_tokens=None, ladder=None) == AutobiographicalConfig()
 
 
+def test_the_recent_window_follows_the_room_where_nothing_is_said_of_it():
+    unsaid, said = AutobiographicalConfig(), AutobiographicalConfig(recent_window_tokens=30_000)
+    assert [unsaid.recent_tokens(room) for room in (None, 8_000, 1_000_000)] == [30_000, 2_000, 30_000]
+    assert [said.recent_tokens(room) for room in (None, 8_000, 1_000_000)] == [30_000, 30_000, 30_000]
+    assert unsaid.with_options({"merge_threshold": 3}).recent_tokens(8_000) == 2_000
+    assert unsaid.with_options({"recent_window_tokens": 5_000}).recent_tokens(8_000) == 5_000
+    assert said.with_options({"recent_window_tokens": None}) == unsaid
+    assert AutobiographicalConfig(recent_window_share=0.5).recent_tokens(8_000) == 4_000
+
+
 def test_every_option_says_what_it_means():
     meanings = AutobiographicalConfig.meanings()
     assert all(meanings.values())
@@ -60,6 +70,7 @@ def test_a_resolver_that_is_not_built_is_refused_with_those_that_are(strategy):
         {"summary_participant": " "},
         {"recall_header_template": 5},
         {"identity_reminder": 5},
+        {"recent_window_share": 1.5},
         {"low_water_ratio": 1.5},
         {"low_water_ratio": math.nan},
         {"compression_slack_ratio": 1.0},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 
 from playhead.agent.recording import InForce
@@ -27,10 +28,15 @@ class Answerer:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.model.__aexit__(kind, error, trace)
 
-    async def switch(self, spec: str) -> None:
-        """Have another model answer. Raises what `get_model` raises; then the one that was there goes on."""
+    async def switch(self, spec: str, *, record: Callable[[], Awaitable[None]]) -> None:
+        """Have another model answer once that is recorded. Raises what `get_model` and `record` raise; then the one that was there goes on."""
         model = get_model(spec)
         await model.__aenter__()
+        try:
+            await record()
+        except BaseException:
+            await model.__aexit__(None, None, None)
+            raise
         before, self.model, self.spec = self.model, model, spec
         await before.__aexit__(None, None, None)
 

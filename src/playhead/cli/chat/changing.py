@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from playhead.cli.chat.conversation import Conversation
-from playhead.cli.chat.looking import entry_id, named_tape
+from playhead.cli.chat.looking import MAIN, called, entry_id, named_tape
 from playhead.cli.chat.talk import AGENT
 from playhead.cli.folding import entries_told
 from playhead.cli.pinning import pinned_ends
 from playhead.cli.plain import short_name
 from playhead.cli.tree import pins_table
-from playhead.errors import InvalidInput
+from playhead.errors import BranchClosed, InvalidInput
 from playhead.prompt.manager.manager import ContextManager
+from playhead.store.family import kin_of
 from playhead.tape.tape import Branch
 
 
@@ -58,11 +59,13 @@ async def fork(conversation: Conversation, rest: str) -> None:
     if not name:
         raise InvalidInput("Say what the branch is called: /fork NAME [ENTRY].")
     tape = conversation.talk.tape
+    if name in (MAIN, kin_of(tape.name).root):
+        raise InvalidInput(f"'{short_name(name)}' is what /switch calls the tape itself; give the branch another name.")
     branch = await tape.fork(entry_id(at, last=(await tape.head()).id) if at else None, name=name)
     place = (await branch.record()).base.id
     conversation.talk.move(branch.name)
     await conversation.moved()
-    conversation.remark(f"On branch '{short_name(name)}' of '{short_name(tape.name)}', from entry {place}. /switch main goes back, /merge brings it back.")
+    conversation.remark(f"On {called(branch.name)}, from entry {place}. /switch main goes back, /merge brings it back.")
 
 
 async def switch(conversation: Conversation, rest: str) -> None:
@@ -70,9 +73,11 @@ async def switch(conversation: Conversation, rest: str) -> None:
     if not rest:
         raise InvalidInput("Say where to go on: /switch NAME, or /switch main; /branches shows what there is.")
     tape = await named_tape(conversation.talk.tape, rest)
+    if isinstance(tape, Branch) and not (record := await tape.record()).is_open:
+        raise BranchClosed(tape.name, record.state)
     conversation.talk.move(tape.name)
     await conversation.moved()
-    conversation.remark(f"On '{short_name(tape.name)}', which ends at entry {(await tape.head()).id}.")
+    conversation.remark(f"On {called(tape.name)}, which ends at entry {(await tape.head()).id}.")
 
 
 async def merge(conversation: Conversation) -> None:
@@ -83,7 +88,7 @@ async def merge(conversation: Conversation) -> None:
     report = await branch.merge()
     conversation.talk.move(report.parent)
     await conversation.moved()
-    conversation.remark(f"Merged into '{short_name(report.parent)}', which ends at entry {(await conversation.talk.tape.head()).id}.")
+    conversation.remark(f"Merged into {called(report.parent)}, which ends at entry {(await conversation.talk.tape.head()).id}.")
 
 
 async def model(conversation: Conversation, rest: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -16,6 +17,7 @@ from playhead.cli.chat.screens import Screen
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.slashes import MARK, Slash, meant
 from playhead.cli.chat.talk import Ended, Talk, size_of
+from playhead.cli.chat.wording import chatted
 from playhead.cli.failures import as_error, spoken
 from playhead.entry.message import ToolCall
 from playhead.errors import BadReply, ModelUnavailable, PlayheadError
@@ -23,6 +25,11 @@ from playhead.model.prices import listed_cost
 from playhead.prompt.prompt import Prompt
 
 NOT_BEGUN = "Stopped before the model was asked."
+BEHIND = "What was shown of this turn is not on the tape, as the store did not take it. It is kept here, and written as soon as the store answers again."
+CAUGHT_UP = "The store answers again: what was shown is on the tape."
+LOST = "What was shown of the last turn is not on the tape: the store does not answer."
+AGAIN = 5.0
+"""How many seconds pass before a store that did not answer is tried again."""
 
 
 class Conversation:
@@ -57,6 +64,9 @@ class Conversation:
 
     async def _entered(self, line: str) -> None:
         slash = meant(line)
+        if self.session.question is None and not self.session.is_running:
+            with suppress(*(() if slash is None else (Exception,))):  # a command goes on without
+                await self._catch_up()
         if slash is not None:
             await self._carry_out(*slash)
         elif self.session.question is not None:
@@ -98,9 +108,13 @@ class Conversation:
     async def turns(self) -> None:
         """Answer whenever a turn is wanted, without end."""
         while True:
-            await self._wanted.wait()
+            with anyio.move_on_after(AGAIN if self.talk.is_behind else math.inf):
+                await self._wanted.wait()
             if self.is_wanted:
                 await self.answer()
+            elif self.talk.is_behind:
+                with suppress(Exception):  # it is tried again
+                    await self._catch_up()
 
     async def answer(self) -> Ended:
         """Answer what was said until nothing waits, and return how the last turn ended."""
@@ -123,10 +137,26 @@ class Conversation:
             session, pieces = self.session.ended(is_interrupted=ended.is_interrupted, error=None if ended.error is None else self._why(ended.error), cost=cost)
             self._show(pieces)
             self._set(session)
+            if self.talk.is_behind:
+                self.remark(BEHIND, is_error=True)
             await self.settle()
             await self.measure()
             if ended.is_interrupted or ended.error is not None or not self.session.waiting:
                 return ended
+
+    async def _catch_up(self) -> None:
+        """Write what was shown and is not on the tape yet, and say so."""
+        if self.talk.is_behind and await self.talk.catch_up():
+            await self.settle()
+            await self.measure()
+            self.remark(CAUGHT_UP)
+
+    async def end(self) -> None:
+        """Write what was shown and is not on the tape yet, a last time; where that fails, say so."""
+        try:
+            await self._catch_up()
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the user is told and the chat ends
+            self.remark(f"{LOST} {self._why(exc)}", is_error=True)
 
     async def stop(self) -> None:
         """End the turn that runs, or see to it that the one that is wanted does not begin: its line waits then."""
@@ -164,7 +194,7 @@ class Conversation:
         self.failed = True
         known = as_error(error)
         again = " /retry asks again." if isinstance(known, ModelUnavailable | BadReply) and "/retry" not in known.message else ""
-        return f"{spoken(known.message, kind=type(known))}{again}"
+        return f"{chatted(spoken(known.message, kind=type(known)))}{again}"
 
     # -- what is shown
 

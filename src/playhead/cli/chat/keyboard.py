@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskStatus
 from rich.text import Text
 
+from playhead.cli.chat.again import given, still_waiting
 from playhead.cli.chat.approvals import Approvals
 from playhead.cli.chat.conversation import Conversation
 from playhead.cli.chat.drafts import keep_draft, kept_draft
@@ -20,7 +21,7 @@ from playhead.cli.chat.session import Session
 from playhead.cli.chat.talk import Talk, folder_tape
 from playhead.cli.chat.terminal import TerminalScreen
 from playhead.cli.chat.undoing import newest_said, words_of
-from playhead.cli.hints import masked, program
+from playhead.cli.hints import program
 from playhead.cli.layout import prose
 from playhead.cli.output import Output, counted
 from playhead.cli.plain import short_name
@@ -91,6 +92,7 @@ class Keyboard:
             await self._conversation.rested()
             self._send.close()
             await self._taken.wait()
+            await self._conversation.end()
             await keep_draft(self._talk.tape, self._screen.draft or self._put_away)
 
     # -- keys
@@ -161,13 +163,9 @@ class Keyboard:
         return [*head, *more, *before] if recent else [*head, *prose(KEYS, width=width, style="dim")]
 
     def _farewell(self) -> Iterator[Text]:
-        words = ["chat"]
-        if self._talk.name != folder_tape():
-            words += ["--tape", self._talk.name]
-        if self._args.model == self._talk.answerer.spec:  # one that was switched to is remembered by the tape
-            words += ["--model", self._args.model]
-        if self._args.store:
-            words += ["--store", masked(self._args.store)]
+        if waiting := still_waiting(self._conversation.session):
+            yield from prose(waiting, width=self._out.width, style="dim")
+        words = ["chat", *given(self._args, tape=None if self._talk.name == folder_tape() else self._talk.name, model=self._talk.answerer.spec)]
         yield from prose(f"Kept on tape '{short_name(self._talk.name)}'. To go on:", width=self._out.width, style="dim")
         yield Text(f"  {program()} {shlex.join(words)}")
 

@@ -76,7 +76,7 @@ async def diff(conversation: Conversation, rest: str) -> None:
     tape, width = conversation.talk.tape, conversation.screen.width
     if rest:
         other = await named_tape(tape, rest)
-        _show(conversation, diff_lines(await compared(other, tape), other.name, tape.name, width=width))
+        _show(conversation, diff_lines(await compared(other, tape), _label(other), _label(tape), width=width))
         return
     if len(conversation.prompts) < 2:
         conversation.remark("There is no turn before to compare with yet.")
@@ -113,6 +113,8 @@ async def branches(conversation: Conversation) -> None:
 
 def entry_id(text: str, *, last: int) -> int:
     """Return the id of an entry that a text names. Raises InvalidInput where there is none."""
+    if not last:
+        raise InvalidInput("There is no entry on the tape yet.")
     with suppress(ValueError):
         id = int(text.lstrip("#"))
         if 1 <= id <= last:
@@ -124,6 +126,16 @@ async def named_tape(tape: Tape, name: str) -> Tape:
     """Return a tape of the same family by what it is called there: a branch by its label, `main` for the tape itself. Raises BranchNotFound."""
     root = tape.scoped(kin_of(tape.name).root)
     return root if name in (MAIN, root.name) else await root.branch(name)
+
+
+def _label(tape: Tape) -> str:
+    return kin_of(tape.name).branch or MAIN
+
+
+def called(tape: str) -> str:
+    """Return what a tape is called in a chat: a branch by its label, beside the tape that it is of."""
+    kin = kin_of(tape)
+    return f"tape '{short_name(kin.root)}'" if kin.branch is None else f"branch '{short_name(kin.branch)}' of '{short_name(kin.root)}'"
 
 
 def _show(conversation: Conversation, lines: Iterable[Text]) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
 from anyio.from_thread import BlockingPortal
 from rich.text import Text
 
+from playhead.cli.chat.again import still_waiting
 from playhead.cli.chat.approvals import Approvals
 from playhead.cli.chat.conversation import Conversation
 from playhead.cli.chat.interrupts import interrupts
@@ -29,12 +30,17 @@ from playhead.errors import InvalidInput
 
 
 class PipeScreen:
-    """Writes what a chat shows as plain text, with failures on standard error; with `--json` it is kept, a record for each line."""
+    """Writes what a chat shows as plain text, with failures on standard error; with `--json` it is kept, a record for each line.
 
-    def __init__(self, out: Output) -> None:
+    Where it cannot be written any more, as its reader has gone, `lost` is told, once: `failure` says why, and nothing else is written.
+    """
+
+    def __init__(self, out: Output, *, lost: Callable[[], None]) -> None:
         self.records: list[dict[str, Any]] = []
         self.is_over = False
+        self.failure: OSError | None = None
         self._out = out
+        self._lost = lost
 
     @property
     def width(self) -> int | None:
@@ -47,22 +53,19 @@ class PipeScreen:
 
     def show(self, pieces: Iterable[Piece]) -> None:
         """Write pieces."""
-        for piece in pieces:
-            if self._out.as_json:
-                self._record(piece)
-            elif isinstance(piece, Remark) and piece.is_error:
-                self._out.flush()
-                self._out.note(f"error: {piece.text}")
-            elif text := plain_lines(piece):
-                self._write(text)
+        with self._written():
+            for piece in pieces:
+                self._show(piece)
 
     def lines(self, lines: Iterable[Text]) -> None:
         """Write lines."""
         if self._out.as_json:
             self._add("".join(f"{line.plain}\n" for line in lines))
-        else:
-            self._out.lines(*lines)
-            self._out.flush()
+            return
+        with self._written():
+            if self.failure is None:
+                self._out.lines(*lines)
+                self._out.flush()
 
     def changed(self, session: Session) -> None:
         """Do nothing: a pipe shows only what is for good."""
@@ -73,6 +76,26 @@ class PipeScreen:
     def leave(self) -> None:
         """Take no more lines."""
         self.is_over = True
+
+    def _show(self, piece: Piece) -> None:
+        if self._out.as_json:
+            self._record(piece)
+        elif self.failure is not None:
+            return
+        elif isinstance(piece, Remark) and piece.is_error:
+            self._out.flush()
+            self._out.note(f"error: {piece.text}")
+        elif text := plain_lines(piece):
+            self._write(text)
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Take note of the first failure of what is written inside."""
+        try:
+            yield
+        except OSError as exc:
+            self.failure, self.is_over = exc, True
+            self._lost()
 
     def _write(self, text: str) -> None:
         self._out.write(text.removesuffix("\n"))
@@ -100,13 +123,13 @@ class Piped:
 
     def __init__(self, talk: Talk, *, out: Output, approvals: Approvals) -> None:
         self._out = out
-        self._screen = PipeScreen(out)
+        self._screen = PipeScreen(out, lost=self._lost)
         self._conversation = Conversation(talk, screen=self._screen, approvals=approvals)
         self._reading = anyio.CancelScope()
         self._is_interrupted = False
 
     async def run(self) -> int:
-        """Answer each line and return the exit code: 1 where one of them failed."""
+        """Answer each line and return the exit code: 1 where one of them failed. Raises OSError where the answers cannot be written any more."""
         await self._conversation.open()
         async with interrupts(self._interrupt):
             with self._reading:
@@ -116,6 +139,12 @@ class Piped:
                             await self._answered(line)
                         if self._is_interrupted or self._screen.is_over:
                             break
+        with anyio.CancelScope(shield=True):
+            await self._conversation.end()
+        if self._screen.failure is not None:
+            raise self._screen.failure
+        if waiting := still_waiting(self._conversation.session):
+            self._out.note(waiting)
         if self._out.as_json:
             talk = self._conversation.talk
             turns = [{**record, "text": record["text"].rstrip("\n")} for record in self._screen.records]
@@ -125,8 +154,13 @@ class Piped:
     async def _answered(self, line: str) -> None:
         self._screen.begin(line)
         await self._conversation.entered(line)
-        if self._conversation.is_wanted and not self._is_interrupted:
+        if self._conversation.is_wanted and not self._is_interrupted and not self._screen.is_over:
             await self._conversation.answer()
+
+    def _lost(self) -> None:
+        """Leave, as nobody reads what is written: the turn that runs is ended, and no other line is taken."""
+        self._conversation.interrupt()
+        self._reading.cancel()
 
     def _interrupt(self) -> None:
         self._is_interrupted = True

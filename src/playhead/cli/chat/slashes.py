@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playhead.cli.chat.conversation import Conversation
 
 MARK = "/"
-_SLASH = re.compile(r"/([a-z]+)(?:\s+(.*))?", re.DOTALL)
+_SLASH = re.compile(r"/(\s*)([a-z]+)(?:([/\s])\s*(.*))?", re.DOTALL | re.IGNORECASE)
 Act = Callable[..., Awaitable[None]]
 
 
@@ -71,7 +71,11 @@ def meant(line: str) -> tuple[Slash, str] | None:
     found = _SLASH.fullmatch(line.strip())
     if found is None:
         return None
-    name, rest = found[1], (found[2] or "").strip()
+    gap, name, behind, rest = found[1], found[2].lower(), found[3], (found[4] or "").strip()
+    if (gap or behind == MARK) and name not in SLASHES:
+        return None
+    if behind == MARK:
+        raise InvalidInput(f"{MARK}{name} stands before a second slash, so it is not clear what is meant: begin the line with the command, or with {2 * MARK} to say it.")
     if name not in SLASHES:
         near = difflib.get_close_matches(name, SLASHES, n=1)
         raise InvalidInput(

@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -21,6 +22,7 @@ from playhead.agent.request import UNLIMITED, compiled
 from playhead.agent.spill import SpillSidecar
 from playhead.agent.stream import RunStream
 from playhead.agent.tape_tools import CONTRACT, with_contract
+from playhead.agent.unwritten import Unwritten
 from playhead.cli.bar import Share
 from playhead.cli.chat.answerer import Answerer, chosen
 from playhead.cli.chat.arguments import RESERVE
@@ -62,6 +64,8 @@ class Talk:
         self.taken: Callable[[str], None] = lambda _: None
         self._acknowledged = acknowledged
         self._stop: Callable[[], None] | None = None
+        self._unwritten: list[tuple[Tape, Unwritten]] = []
+        self._writing = anyio.Lock()
         self.move(tape)
 
     def move(self, tape: str) -> None:
@@ -83,6 +87,7 @@ class Talk:
     async def turn(self, tell: Callable[[RunEvent], None]) -> Ended:
         """Have what waits, and what stands on the tape, answered; nothing is raised but a cancellation."""
         stream: RunStream | None = None
+        tape = self.tape
         with anyio.CancelScope() as opening:
             self._stop = opening.cancel
             try:
@@ -97,7 +102,25 @@ class Talk:
             finally:
                 self._stop = None
                 self._tell_taken(None)
+                if stream is not None and stream.unwritten is not None:
+                    self._unwritten.append((tape, stream.unwritten))
         return Ended(is_interrupted=True)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something that was shown is not on its tape yet."""
+        return bool(self._unwritten)
+
+    async def catch_up(self) -> bool:
+        """Write what was shown and is not on its tape yet; whether there was something. Raises what the store raises; then it is kept for the next time."""
+        was_behind = False
+        async with self._writing:
+            while self._unwritten:
+                was_behind = True
+                tape, left = self._unwritten[0]
+                await left.write(tape)
+                del self._unwritten[0]
+        return was_behind
 
     def interrupt(self) -> None:
         """End the turn that runs, where one does; what was told of it stands on the tape."""
@@ -131,9 +154,8 @@ class Talk:
         return True
 
     async def switch(self, spec: str) -> None:
-        """Have another model answer from now on, and the tape remember it. Raises what `get_model` raises."""
-        await self.answerer.switch(spec)
-        await self.agent.switch_model(self.name, spec)
+        """Have another model answer from now on, and the tape remember it. Raises what `get_model` and the store raise; then nothing has changed."""
+        await self.answerer.switch(spec, record=partial(self.agent.switch_model, self.name, spec))
 
     # -- looking
 
@@ -165,7 +187,8 @@ def size_of(prompt: Prompt) -> Size:
     """Return how much of its budget a prompt takes."""
     shares = [Share(form=span.form, tokens=span.tokens or 0) for span in prompt.plan.spans if span.is_shown and span.tokens]
     injected = [Share(form="injection", tokens=prompt.stats.injections)] if prompt.stats.injections else []
-    return Size(shares=(*shares, *injected), used=prompt.stats.total, room=None if prompt.budget is UNLIMITED else prompt.budget.room)
+    used = prompt.stats.total if prompt.over_budget is None else prompt.over_budget.needed
+    return Size(shares=(*shares, *injected), used=used, room=None if prompt.budget is UNLIMITED else prompt.budget.room)
 
 
 def folder_tape() -> str:

@@ -67,14 +67,15 @@ class Backlog:
         self._config = config
         self._cut = cut
 
-    async def survey(self, forest: Forest, *, frozen_from: int | None) -> Survey:
-        """Return where the parts of the view lie; `frozen_from` is the first entry that a hold bars."""
-        tail = await self._tape.read(tail_tokens=self._config.recent_window_tokens, head_tokens=self._config.head_window_tokens)
+    async def survey(self, forest: Forest, *, frozen_from: int | None, room: int | None = None) -> Survey:
+        """Return where the parts of the view lie; `frozen_from` is the first entry that a hold bars, `room` what was compiled for last, None for what the forest was folded for."""
+        recent = self._config.recent_tokens(forest.cut.room if room is None and forest.cut is not None else room)
+        tail = await self._tape.read(tail_tokens=recent, head_tokens=self._config.head_window_tokens)
         begins = 1 if tail.before is None else tail.before.id + 1
         front = min((gap.at for gap in tail.gaps if gap.at >= tail.lead), default=len(tail))
         ends = max(tail.lead, head_end(tail[:front], tokens=self._config.head_window_tokens))
         head = tail[:ends]
-        at = recent_start(tail, tokens=self._config.recent_window_tokens, start=ends, frozen_from=frozen_from)
+        at = recent_start(tail, tokens=recent, start=ends, frozen_from=frozen_from)
         if at == len(tail) and at > ends:
             at -= 1
         border = tail[at].first if at < len(tail) else tail.end + 1

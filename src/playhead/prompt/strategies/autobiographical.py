@@ -35,6 +35,9 @@ from playhead.view.runs import Run, joined, meets
 from playhead.view.tokens import Counter
 from playhead.view.units import Unit
 
+WANTED_SHARE = 1 / 8
+"""The most of the room that a chunk takes without which a view does not fit."""
+
 GROWN = 1.5
 """A budget that has grown by this factor has the past told anew, in more detail, where no resolver decides."""
 
@@ -58,6 +61,7 @@ class AutobiographicalStrategy:
         self.namespace = namespace
         self.agent = agent
         self.frozen_from: int | None = None
+        self.room: int | None = None
         self._style = RecallStyle.of(self.config, agent=agent)
         self._resolver = self._chosen_resolver()
         self._prices: dict[str, RecallPrices] = {}
@@ -96,12 +100,14 @@ class AutobiographicalStrategy:
             cut=self._cut,
             phase_of=self._phase_of,
             frozen_from=frozen_from,
+            room=lambda: self.room,
             is_current=is_current,
             price=self._priced(tape.counter).of,
         )
 
     async def recall(self, tape: Tape, *, budget: Budget) -> FoldState:
         """Return the forest and what of it was shown last; before anything was, or where the budget has grown much, what to begin with."""
+        self.room = budget.room
         memory = self.memory(tape)
         forest = await memory.look()
         pinned = joined((*held_raw(forest), *await _border(tape, forest)))
@@ -130,7 +136,7 @@ class AutobiographicalStrategy:
         """
         known = _known(state)
         price = self._priced(units.counter)
-        windows = self._windows(units)
+        windows = self._windows(units, room=budget.room)
         parts = parts_of(units, known, price=price.of)
         tokens, is_whole = sum(part.tokens for part in parts), not any(part.missing for part in parts)
         if not is_whole or tokens > (self.wall(budget) if known.reads else self._high(budget.room)):
@@ -164,11 +170,16 @@ class AutobiographicalStrategy:
             units,
             after=after,
             before=before,
-            target=config.target_chunk_tokens,
+            target=self._chunk_tokens(is_wanted=is_wanted),
             attachments_ignore_size=config.attachments_ignore_size,
             closes_at_end=closes_at_end,
             least_messages=1 if is_wanted else LEAST_MESSAGES,
         )
+
+    def _chunk_tokens(self, *, is_wanted: bool) -> int:
+        """Return how many tokens are told by one summary; less in a small room, where something does not fit for want of it."""
+        target = self.config.target_chunk_tokens
+        return min(target, max(1, int(self.room * WANTED_SHARE))) if is_wanted and self.room else target
 
     def _phase_of(self, units: Sequence[Unit]) -> str | None:
         """Return what a run of units is called; this strategy knows no phases."""
@@ -183,7 +194,7 @@ class AutobiographicalStrategy:
         is_last = known.reads + 1 >= MOST_READS
         solution = self._resolver.solve(items, target=0 if is_last else self._target(items, self._high(budget.room)))
         if solution.tokens > self.wall(budget) or (not is_whole and (is_last or not solution.moves)):
-            raise refusal(units, items, known, untold=untold, windows=windows, solution=solution, budget=budget, least_told=self.config.target_chunk_tokens)
+            raise refusal(units, items, known, untold=untold, windows=windows, solution=solution, budget=budget, least_told=self._chunk_tokens(is_wanted=True))
         if not solution.moves:
             return None
         return replace(known, shown=tuple(known.forest.nodes[uid] for uid in solution.nodes), reads=known.reads + 1, moves=known.moves + solution.moves)
@@ -212,11 +223,11 @@ class AutobiographicalStrategy:
         fixed = sum(item.tokens for item in items if item.is_fixed)
         return fixed + int(max(0, high - fixed) * self.config.low_water_ratio)
 
-    def _windows(self, units: Units) -> Windows:
+    def _windows(self, units: Units, *, room: int) -> Windows:
         front = min((gap.at for gap in units.gaps if gap.at >= units.lead), default=len(units))
         head = max(units.lead, head_end(units[:front], tokens=self.config.head_window_tokens))
         behind = max((gap.at for gap in units.gaps if gap.reason is None), default=0)
-        tail = recent_start(units, tokens=self.config.recent_window_tokens, start=max(head, behind), frozen_from=self.frozen_from)
+        tail = recent_start(units, tokens=self.config.recent_tokens(room), start=max(head, behind), frozen_from=self.frozen_from)
         return Windows(head=head, tail=max(head, min(tail, len(units) - 1)))
 
     def _priced(self, counter: Counter | None) -> RecallPrices:

@@ -41,14 +41,13 @@ class KnowledgeStrategy(AutobiographicalStrategy):
         return resolver_for(self.config, otherwise=ByPhase())
 
     def _cut(self, units: Sequence[Unit], /, *, after: int, before: int, closes_at_end: bool, is_whole: bool, is_wanted: bool = False) -> tuple[tuple[Chunk, ...], tuple[Unit, ...]]:
-        config = self.config
         return phase_chunks(
             units,
             after=after,
             before=before,
-            target=config.target_chunk_tokens,
+            target=self._chunk_tokens(is_wanted=is_wanted),
             tools=self.phases,
-            attachments_ignore_size=config.attachments_ignore_size,
+            attachments_ignore_size=self.config.attachments_ignore_size,
             closes_at_end=closes_at_end,
             is_whole=is_whole,
         )

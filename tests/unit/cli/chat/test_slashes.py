@@ -12,13 +12,16 @@ from playhead.store.memory.store import InMemoryTapeStore
 from playhead.tape.tape import Tape
 
 
-@pytest.mark.parametrize(("line", "name", "rest"), [("/help", "help", ""), (" /fork  a b ", "fork", "a b"), ("/handoff x two\nlines", "handoff", "x two\nlines")])
+@pytest.mark.parametrize(
+    ("line", "name", "rest"),
+    [("/help", "help", ""), (" /fork  a b ", "fork", "a b"), ("/handoff x two\nlines", "handoff", "x two\nlines"), ("/HELP", "help", ""), ("/ help", "help", ""), ("/Fork A b", "fork", "A b")],
+)
 def test_a_line_with_a_slash_and_a_known_word_is_a_command(line, name, rest):
     slash, words = meant(line)
     assert (slash.name, words) == (name, rest)
 
 
-@pytest.mark.parametrize("line", ["hello", "", "/", "/etc/hosts is broken", "//help", "a /help", "/Help"])
+@pytest.mark.parametrize("line", ["hello", "", "/", "/etc/hosts is broken", "//help", "a /help", "/ is the root", "/Users/ada has no rights"])
 def test_any_other_line_is_something_to_say(line):
     assert meant(line) is None
 
@@ -26,6 +29,12 @@ def test_any_other_line_is_something_to_say(line):
 def test_an_unknown_command_is_refused_with_one_that_is_like_it():
     with pytest.raises(InvalidInput, match="perhaps you mean /handoff"):
         meant("/handof now")
+
+
+@pytest.mark.parametrize("line", ["/pin/fork try", "/help/", "/Fork/x"])
+def test_a_command_that_was_typed_on_behind_another_one_is_not_said_to_the_model(line):
+    with pytest.raises(InvalidInput, match="second slash"):
+        meant(line)
 
 
 def test_a_command_is_completed_as_far_as_it_is_certain():

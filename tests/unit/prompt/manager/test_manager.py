@@ -11,7 +11,7 @@ import pytest
 
 from playhead.entry.entry import TapeEntry
 from playhead.entry.message import assistant, user
-from playhead.errors import InvalidInput, InvalidOption, ManagerClosed, MessageNotFound, StoreUnavailable, SummaryNotFound
+from playhead.errors import InvalidInput, InvalidOption, ManagerClosed, MessageNotFound, OverBudgetError, StoreUnavailable, SummaryNotFound
 from playhead.prompt.budget import Budget
 from playhead.prompt.manager.manager import ContextManager
 from playhead.prompt.manager.opening import FILE
@@ -398,5 +398,21 @@ def test_a_receipt_tells_each_change_of_what_is_shown():
             assert await manager.list_fold_receipts(after=first.id) == (newest,)
             with pytest.raises(InvalidInput, match="No receipt"):
                 await manager.list_fold_receipts(after="nothing")
+
+    run(go)
+
+
+def test_a_small_room_is_folded_for_where_nothing_is_said_of_the_recent_window():
+    async def go():
+        async with managed(recent_window_tokens=None) as manager:
+            await talk(manager, 120)
+            with pytest.raises(OverBudgetError):
+                await manager.compile(room(1_000))
+            await manager.drain()
+            prompt = await manager.compile(room(1_000))
+            assert 150 < prompt.render_stats.tail.tokens <= 250
+            await talk(manager, 60, start=120)
+            await manager.drain()
+            assert (await manager.compile(room(1_000))).stats.total <= 1_000
 
     run(go)
