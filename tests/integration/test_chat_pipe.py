@@ -235,6 +235,17 @@ def test_a_script_asks_once_and_gets_the_words_alone(playhead: Program):
     assert {e["meta"]["run_id"] for e in told["entries"]} == {told["run_id"]}
 
 
+@pytest.mark.parametrize("words", [("run", "Is it up?", "--tape", "t"), CHAT_T], ids=["run", "chat"])
+def test_what_was_appended_before_is_seen(playhead: Program, words: tuple[str, ...]):
+    playhead.run("append", "--tape", "t", stdin="My VPN drops every hour.\n")
+    assert playhead.run(*words, *ECHO, stdin="Is it up?\n").code == 0
+    assert [text for role, text in view(playhead) if role == "user"] == ["My VPN drops every hour.", "Is it up?"]
+    rows = playhead.json("explain", "--tape", "t")["rows"]
+    assert not [row for row in rows if "before anchor" in row["reason"]]
+    exported = playhead.run("export", "--tape", "t", "--as", "jsonl", "--anchor", "last").out
+    assert "My VPN drops every hour." in exported
+
+
 def test_a_script_that_gets_no_answer_is_told_why(playhead: Program):
     ran = playhead.run("run", "Up?", "--tape", "t", *scripted(playhead, {"error": "unavailable", "message": "It is busy."}, ""))
     assert (ran.code, ran.err) == (1, "error: It is busy.\n")

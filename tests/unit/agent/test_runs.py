@@ -40,6 +40,32 @@ def test_a_plain_turn_leaves_its_entries_in_order():
     run(go)
 
 
+@pytest.mark.parametrize("words", [{}, {"merge_back": False}], ids=["kept", "dropped"])
+def test_the_first_run_sees_what_stood_on_the_tape_before_it(words):
+    async def go():
+        agent, model = Agent(), ScriptedModel(["One.", "Two."])
+        await agent.tape("t").append(user("My VPN drops."))
+        await turn(agent, "Is it up?", model, **words)
+        await turn(agent, "And now?", model)
+        assert said(model.requests[0]) == ["user: My VPN drops.", "user: Is it up?"]
+        assert said(model.requests[1])[0] == "user: My VPN drops."
+        assert (await agent.tape("t").read_messages())[0].text == "My VPN drops."
+        assert [a.name for a in await agent.tape("t").anchors()] == ["session/start"]
+
+    run(go)
+
+
+def test_a_session_shows_what_stood_on_the_tape_before_it():
+    async def go():
+        agent, model = Agent(), ScriptedModel(["One."])
+        await agent.tape("t").append(user("My VPN drops."))
+        async with agent.session("t") as branch, agent.run("Is it up?", model=model, tape=branch) as stream:
+            await stream.text()
+        assert said(model.requests[0]) == ["user: My VPN drops.", "user: Is it up?"]
+
+    run(go)
+
+
 def test_the_second_turn_sees_the_first_and_the_system_prompt_is_kept_once():
     async def go():
         agent, model = Agent("Be brief."), ScriptedModel(["One.", "Two."])

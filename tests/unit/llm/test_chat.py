@@ -39,7 +39,8 @@ def test_a_tape_that_holds_something_and_no_anchor_is_read_from_its_start():
     tape.append(ph.user("Kept before."))
     tape.chat("Is it there?")
     assert asked(model) == ["user: Kept before.", "user: Is it there?"]
-    assert shape(tape) == ["message user", *TURN]
+    assert shape(tape) == ["message user", *BEGINNING, *TURN]
+    assert [m.text for m in tape.read_messages()] == ["Kept before.", "Is it there?", "Yes."]
 
 
 def test_what_one_call_leaves_carries_its_run_and_says_who_answered_at_what_cost():
