@@ -253,6 +253,30 @@ def test_a_script_that_gets_no_answer_is_told_why(playhead: Program):
     assert playhead.run("run", " ", "--tape", "t", *ECHO).code == 1
 
 
+def test_the_line_of_a_script_is_ended_where_the_answer_breaks_off(playhead: Program):
+    model = scripted(playhead, ["Half an answer", {"error": "unavailable", "message": "It is busy."}], "It is up.")
+    ran = playhead.run("run", "Up?", "--tape", "t", *model)
+    assert (ran.code, ran.out, ran.err) == (1, "Half an answer\n", "error: It is busy.\n")
+
+
+def test_a_script_is_told_which_calls_nobody_approved(playhead: Program):
+    model = scripted(playhead, ["Let me ", {"call": "cut", "arguments": {"host": "gw1"}}], "I could not.")
+    ran = playhead.run("run", "Cut it.", "--tape", "t", *model, "--tools", "mytools:cut")
+    assert (ran.code, ran.out) == (0, "Let me \nI could not.\n")
+    assert ran.err == "warning: cut was not run: nobody is at a terminal to approve it; with --yes every call is approved.\n"
+    told = playhead.run("run", "Cut it.", "--tape", "u", *model, "--tools", "mytools:cut", "--json")
+    assert (told.json["refused"], told.err) == ([{"name": "cut", "arguments": {"host": "gw1"}, "why": "nobody is at a terminal to approve it; with --yes every call is approved"}], "")
+    ran = playhead.run("run", "Cut it.", "--tape", "v", *model, "--tools", "mytools:cut", "--yes", "--json")
+    assert (ran.json["refused"], ran.err) == ([], "")
+
+
+@pytest.mark.parametrize("words", [("run", "Up?", "--tape", "t"), CHAT_T], ids=["run", "chat"])
+def test_a_turn_that_took_all_its_steps_says_how_to_go_on(playhead: Program, words: tuple[str, ...]):
+    model = scripted(playhead, ["Let me see.", {"call": "ping", "arguments": {"host": "gw1"}}], "It is up.")
+    ran = playhead.run(*words, *model, "--tools", "mytools:ping", "--max-steps", "1", stdin="Up?\n")
+    assert (ran.code, ran.error) == (1, "error: The turn took as many steps as it may, and what it did stands on the tape: ask again to go on from there, or give it more than --max-steps 1")
+
+
 @contextmanager
 def started(program: Program, server: ProviderServer, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program with a model that a server plays, and end it behind the block."""
