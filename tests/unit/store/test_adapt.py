@@ -6,7 +6,7 @@ from functools import partial
 import anyio
 import pytest
 
-from playhead.entry.entry import TapeEntry, placed
+from playhead.entry.entry import TapeEntry
 from playhead.errors import Conflict, InvalidInput, StoreError, StoreUnavailable
 from playhead.store.adapt import adapt
 from playhead.store.change import Fork
@@ -224,17 +224,16 @@ def test_a_store_that_drops_an_append_is_found_out():
 
 
 @pytest.mark.parametrize(
-    ("returned", "id", "message"),
+    ("returned", "message"),
     [
-        (True, 0, "Unnumbered.append returned an entry with id 0, and fetch_all none with its uid; number the entries of a tape from 1"),
-        (True, None, "Unnumbered.append returned an entry with id None, and fetch_all none with its uid; number the entries of a tape from 1"),
-        (False, 0, "Unnumbered did not keep 2 of 2 entries so that fetch_all returns them; return all entries of a tape, each with an id, from 1"),
+        (True, "Unnumbered.append returned an entry with id 0, and fetch_all none with its uid; number the entries of a tape from 1"),
+        (False, "Unnumbered did not keep 2 of 2 entries so that fetch_all returns them; return all entries of a tape, each with an id, from 1"),
     ],
 )
-def test_a_store_that_gives_no_ids_is_told_so(returned, id, message):
+def test_a_store_that_gives_no_ids_is_told_so(returned, message):
     class Unnumbered(ListStore):
         def append(self, tape, entry):
-            self.tapes.setdefault(tape, []).append(placed(entry, id=id))
+            self.tapes.setdefault(tape, []).append(entry)
             return self.tapes[tape][-1] if returned else None
 
         def fetch_all(self, query):

@@ -91,20 +91,21 @@ class UserTapes:
 
     def _why_lost(self, lost: int, count: int, *, returned: Sequence[object], has_bare: bool) -> str:
         """Return what to mend where entries cannot be read back: `returned` is what appending gave, `has_bare` whether entries without meta were read."""
-        bare = next((entry for entry in returned if isinstance(entry, TapeEntry) and not _is_numbered(entry)), None)
+        bare = next((entry for entry in returned if isinstance(entry, TapeEntry) and entry.id < 1), None)
         if bare is not None:
             return (
-                f"{self._called}.append returned an entry with id {bare.id!r}, and fetch_all none with its uid; number the entries of a tape from 1 when they are appended, and keep them with that id."
+                f"{self._called}.append returned an entry with id {bare.id}, and fetch_all none with its uid; number the entries of a tape from 1 when they are appended, and keep them with that id."
             )
+        kept = f"{self._called} did not keep {lost} of {count} entries"
         if has_bare:
-            return f"{self._called} did not keep {lost} of {count} entries with their meta; keep kind, payload, meta and date as they are given."
-        return f"{self._called} did not keep {lost} of {count} entries so that fetch_all returns them; return all entries of a tape, each with an id, from 1, and with kind, payload, meta and date as they were given."
+            return f"{kept} with their meta; keep kind, payload, meta and date as they are given."
+        return f"{kept} so that fetch_all returns them; return all entries of a tape, each with an id, from 1, and with kind, payload, meta and date as they were given."
 
     def _checked(self, entry: object, method: str) -> TapeEntry:
         if not isinstance(entry, TapeEntry):
             raise StoreError(f"{self._called}.{method} returned {type(entry).__name__} instead of TapeEntry; return entries as they were appended, with their ids.")
-        if not _is_numbered(entry):
-            raise StoreError(f"{self._called}.{method} returned an entry with id {entry.id!r}; number the entries of a tape from 1 when they are appended.")
+        if entry.id < 1:
+            raise StoreError(f"{self._called}.{method} returned an entry with id {entry.id}; number the entries of a tape from 1 when they are appended.")
         return entry
 
     @property
@@ -113,9 +114,4 @@ class UserTapes:
 
 
 def _is_stored(found: object, entry: TapeEntry) -> bool:
-    return isinstance(found, TapeEntry) and _is_numbered(found) and found.uid == entry.uid
-
-
-def _is_numbered(entry: TapeEntry) -> bool:
-    """Return whether an entry has an id, whatever a user's store has put there."""
-    return isinstance(entry.id, int) and entry.id > 0
+    return isinstance(found, TapeEntry) and found.id > 0 and found.uid == entry.uid
