@@ -8,7 +8,7 @@ from playhead.agent.tape_tools import tape_tools
 from playhead.agent.tools import ToolContext, tool
 from playhead.entry.entry import event_name
 from playhead.entry.message import Text, Thinking, assistant, user
-from playhead.errors import InvalidInput, InvalidModelSpec, ProviderNotFoundError
+from playhead.errors import InvalidInput, InvalidModelSpec, ProviderNotFoundError, StoreUnavailable
 from playhead.model.protocol import Usage
 from playhead.model.scripted import ScriptedModel, call
 from playhead.view.context import TapeContext
@@ -239,5 +239,20 @@ def test_a_model_with_the_tools_of_its_tape_is_told_what_they_are_for():
         assert any("Half is done." in line for line in said(model.requests[1]))
         await turn(Agent("Be brief.", tools=[ping]), "Hi", model)
         assert model.requests[2].messages[0].text == "Be brief."
+
+    run(go)
+
+
+def test_a_store_may_be_named_by_its_url_and_is_closed_with_the_agent(tmp_path):
+    async def go():
+        url = f"sqlite:///{tmp_path}/x.db"
+        async with Agent(store=url) as agent:
+            await turn(agent, "Hi", ScriptedModel(["Hello."]))
+        with pytest.raises(StoreUnavailable):
+            await agent.tape("t").head()
+        async with Agent(store=url) as agent:
+            assert [m.text for m in await agent.tape("t").read_messages()] == ["Hi", "Hello."]
+        with pytest.raises(InvalidInput, match="names no store"):
+            Agent(store="notes")
 
     run(go)
