@@ -18,7 +18,7 @@ $(READY): pyproject.toml scripts/venv.sh
 demo: $(READY) ## run the main job on a long conversation with tool calls
 	@$(BIN)/playhead demo
 
-chat: $(READY) ## talk on a tape of this folder; PLAYHEAD_MODEL=openai:gpt-5-mini names who answers
+chat: $(READY) ## talk on a tape named for this folder, kept in ~/.local/share/playhead; PLAYHEAD_MODEL=openai:gpt-5-mini names who answers
 	@$(BIN)/playhead chat --model "$${PLAYHEAD_MODEL:-echo:}" $(ARGS)
 
 test: $(READY) ## run the tests

@@ -204,8 +204,8 @@ TWINS = (
         doc=(
             "Asks models, and keeps on a tape what was said.\n\n"
             '`model` is a spec such as "openai:gpt-5-mini" (or with `provider`, what stands behind the colon), or a Model; `fallback_models` are\n'
-            "asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory. `context` says how they\n"
-            "are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.\n\n"
+            "asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory; it may be a URL, whose\n"
+            "store is closed with this. `context` says how they are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.\n\n"
             "Each method is there in two forms, the async one with `_async` behind its name; both see the same tapes, over any store. A model's\n"
             "connections live as long as a call, or inside `with` or `async with` as long as the block."
         ),

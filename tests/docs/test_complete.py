@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from playhead import errors
 from playhead.cli.parser import COMMANDS, Parser
+from playhead.cli.store_choice import own_file
 from tests.docs.pages import PAGES, ROOT, name_of
 
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]+)?\)")
@@ -66,3 +68,10 @@ def test_every_command_is_described_with_all_its_options(name: str):
 def test_no_command_is_described_that_does_not_exist():
     page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^## ([a-z]+)$", page, re.MULTILINE)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "chat.md"], ids=name_of)
+@pytest.mark.skipif(sys.platform in {"darwin", "win32"}, reason="the pages name the place on Linux")
+def test_where_tapes_are_kept_is_said_where_one_begins(page: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert f"`~/{own_file().relative_to(Path.home()).as_posix()}`" in page.read_text(encoding="utf-8")

@@ -251,11 +251,46 @@ def test_a_script_asks_once_and_gets_the_words_alone(playhead: Program):
     assert {e["meta"]["run_id"] for e in told["entries"]} == {told["run_id"]}
 
 
+@pytest.mark.parametrize("words", [("run", "Is it up?", "--tape", "t"), CHAT_T], ids=["run", "chat"])
+def test_what_was_appended_before_is_seen(playhead: Program, words: tuple[str, ...]):
+    playhead.run("append", "--tape", "t", stdin="My VPN drops every hour.\n")
+    assert playhead.run(*words, *ECHO, stdin="Is it up?\n").code == 0
+    assert [text for role, text in view(playhead) if role == "user"] == ["My VPN drops every hour.", "Is it up?"]
+    rows = playhead.json("explain", "--tape", "t")["rows"]
+    assert not [row for row in rows if "before anchor" in row["reason"]]
+    exported = playhead.run("export", "--tape", "t", "--as", "jsonl", "--anchor", "last").out
+    assert "My VPN drops every hour." in exported
+
+
 def test_a_script_that_gets_no_answer_is_told_why(playhead: Program):
     ran = playhead.run("run", "Up?", "--tape", "t", *scripted(playhead, {"error": "unavailable", "message": "It is busy."}, ""))
     assert (ran.code, ran.err) == (1, "error: It is busy.\n")
     assert view(playhead) == [("user", "Up?")]
     assert playhead.run("run", " ", "--tape", "t", *ECHO).code == 1
+
+
+def test_the_line_of_a_script_is_ended_where_the_answer_breaks_off(playhead: Program):
+    model = scripted(playhead, ["Half an answer", {"error": "unavailable", "message": "It is busy."}], "It is up.")
+    ran = playhead.run("run", "Up?", "--tape", "t", *model)
+    assert (ran.code, ran.out, ran.err) == (1, "Half an answer\n", "error: It is busy.\n")
+
+
+def test_a_script_is_told_which_calls_nobody_approved(playhead: Program):
+    model = scripted(playhead, ["Let me ", {"call": "cut", "arguments": {"host": "gw1"}}], "I could not.")
+    ran = playhead.run("run", "Cut it.", "--tape", "t", *model, "--tools", "mytools:cut")
+    assert (ran.code, ran.out) == (0, "Let me \nI could not.\n")
+    assert ran.err == "warning: cut was not run: nobody is at a terminal to approve it; with --yes every call is approved.\n"
+    told = playhead.run("run", "Cut it.", "--tape", "u", *model, "--tools", "mytools:cut", "--json")
+    assert (told.json["refused"], told.err) == ([{"name": "cut", "arguments": {"host": "gw1"}, "why": "nobody is at a terminal to approve it; with --yes every call is approved"}], "")
+    ran = playhead.run("run", "Cut it.", "--tape", "v", *model, "--tools", "mytools:cut", "--yes", "--json")
+    assert (ran.json["refused"], ran.err) == ([], "")
+
+
+@pytest.mark.parametrize("words", [("run", "Up?", "--tape", "t"), CHAT_T], ids=["run", "chat"])
+def test_a_turn_that_took_all_its_steps_says_how_to_go_on(playhead: Program, words: tuple[str, ...]):
+    model = scripted(playhead, ["Let me see.", {"call": "ping", "arguments": {"host": "gw1"}}], "It is up.")
+    ran = playhead.run(*words, *model, "--tools", "mytools:ping", "--max-steps", "1", stdin="Up?\n")
+    assert (ran.code, ran.error) == (1, "error: The turn took as many steps as it may, and what it did stands on the tape: ask again to go on from there, or give it more than --max-steps 1")
 
 
 @contextmanager

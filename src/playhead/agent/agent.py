@@ -43,6 +43,7 @@ from playhead.prompt.strategy import Strategy
 from playhead.store.blobs import blobs_of
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
+from playhead.store.urls import open_store
 from playhead.tape.recovery import Recover
 from playhead.tape.sidecar import Mounts
 from playhead.tape.tape import Branch, Tape
@@ -68,7 +69,7 @@ class Agent:
     `fallbacks` serve runs that name none. `inbox` makes the inbox of a tape, such as `TapeInbox`. `approve` is asked before tools that
     need it. With `lock` the runs on one tape wait for each other, in all processes. `recover` says what becomes of runs whose process
     died. `commands` takes prompts that begin with a comma for commands. `context`, `store` and sidecars that are not given may come from
-    `plugins`. The default store is in memory and lives as long as the agent. With an AutobiographicalStrategy it remembers in summaries, kept
+    `plugins`. The default store is in memory and lives as long as the agent; one that is named by its URL is closed with it. With an AutobiographicalStrategy it remembers in summaries, kept
     under its `name` and written in the background after each turn, or with `tick="manual"` by `tick()` alone.
     """
 
@@ -77,7 +78,7 @@ class Agent:
         system_prompt: str = "",
         *,
         max_steps: int | None = None,
-        store: TapeStore | AsyncTapeStore | WholeStore | None = None,
+        store: str | Path | TapeStore | AsyncTapeStore | WholeStore | None = None,
         context: TapeContext | None = None,
         strategy: Strategy | None = None,
         budget: Budget | None = None,
@@ -115,7 +116,8 @@ class Agent:
         self.commands = commands
         self.counter = counter
         self.archives = archives
-        self._store: TapeStore | AsyncTapeStore | WholeStore | None = store
+        self._own = open_store(str(store)) if isinstance(store, (str, Path)) else None
+        self._store: TapeStore | AsyncTapeStore | WholeStore | None = self._own if isinstance(store, (str, Path)) else store
         self._choosing = threading.Lock()
         self._inbox: Callable[[Tape], Inbox] | None = checked_call(inbox, "An agent's inbox is a function that makes the inbox of a tape, such as TapeInbox")
         self._inboxes: dict[str, Inbox] = {}
@@ -130,9 +132,13 @@ class Agent:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of what plug-ins provided; summaries that are being written are left for the next turn."""
+        """Let go of what plug-ins provided, and of a store that was opened by its URL; summaries that are being written are left for the next turn."""
         await self._folding.aclose()
-        await self.hooks.aclose()
+        try:
+            await self.hooks.aclose()
+        finally:
+            if self._own is not None:
+                await self._own.aclose()
 
     @property
     def store(self) -> TapeStore | AsyncTapeStore | WholeStore:

@@ -113,10 +113,14 @@ class Recorder:
             stored = await self.tape.append_many([*entries, self._run("ok", model=model, usage=reply.usage, answered_by=reply.model, max_tokens=max_tokens), *then])
         self._round, self._answer = list(stored[: len(entries)]) if reply.calls else [], ""
 
-    async def failure(self, error: Exception, *, step: int, model: str, partial: Message | None, elapsed_ms: int, status: str = FAILED, usage: Usage | None = None) -> None:
+    async def failure(
+        self, error: Exception, *, step: int, model: str, partial: Message | None, elapsed_ms: int, status: str = FAILED, usage: Usage | None = None, max_tokens: int | None = None
+    ) -> None:
         """Keep what is known of a step that failed: what could not be kept before, what had come of the answer, marked as partial, the error, and the events."""
         said = () if partial is None else self._stamped(message_to_entries(partial, run_id=self.run_id, partial=True))
-        told = self._stamped([TapeEntry.error(error, run_id=self.run_id), self._run("error", model=model, usage=usage), self.step_ended(step, status, elapsed_ms=elapsed_ms, error=error)])
+        told = self._stamped(
+            [TapeEntry.error(error, run_id=self.run_id), self._run("error", model=model, usage=usage, max_tokens=max_tokens), self.step_ended(step, status, elapsed_ms=elapsed_ms, error=error)]
+        )
         self.unwritten = Unwritten(entries=(*self._unsure, *said, *told), answer=self._answer)
         with anyio.CancelScope(shield=True):
             await self.end_round()

@@ -24,6 +24,8 @@ RESERVE = 16_384
 
 UNLIMITED = Budget(1_000_000_000, reserve_for_response=0)
 SYSTEM_PROMPT = "system_prompt"
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""What providers call the limit of an answer."""
 
 
 async def compiled(
@@ -88,6 +90,17 @@ async def request_of(
         output_schema=output_schema,
         reasoning_effort=reasoning_effort,
     )
+
+
+def asked_model(model: Model, request: ModelRequest) -> str:
+    """Return the name of whom a request asks: the model, or another one of its provider where what is added to the body names one."""
+    provider, other = model.name.partition(":")[0], request.extra.get("model")
+    return f"{provider}:{other}" if isinstance(other, str) and other else model.name
+
+
+def token_limit(request: ModelRequest) -> int | None:
+    """Return within how many tokens a request wants its answer, None where it does not say; what is added to the body goes first, as it does there."""
+    return next((limit for name in LIMITS if type(limit := request.extra.get(name)) is int), request.max_tokens)
 
 
 def _original(message: Message, originals: Mapping[str, Message]) -> Message:

@@ -25,7 +25,7 @@ from playhead.agent.media import kept_answer, kept_result, without_media
 from playhead.agent.output import OutputForm
 from playhead.agent.overflow import hand_off, is_shortened_by_handoff
 from playhead.agent.recording import CONTINUE, HANDED_OFF, OK, InForce, Recorder
-from playhead.agent.request import budget_for, compiled, request_of
+from playhead.agent.request import asked_model, budget_for, compiled, request_of, token_limit
 from playhead.agent.steering import Steering
 from playhead.agent.stream import Emit
 from playhead.agent.toolbox import Toolbox
@@ -149,7 +149,7 @@ class Run:
     async def _step(self, prompt: Message | None) -> bool:
         """Ask once and run the tools that are asked for; return whether the turn has ended with it."""
         turn, started = self._turn, clock.now()
-        turn.heard, turn.accepted = Heard(), False
+        turn.heard, turn.accepted, turn.max_tokens = Heard(), False, None
         try:
             await self._settings.hooks.step_start(self._facts())
             await self._begin(prompt)
@@ -218,7 +218,7 @@ class Run:
         turn = self._turn
         with anyio.CancelScope(shield=True):
             await self._steering.give_back()
-            await self._recorder.failure(error, step=turn.step, model=turn.answers, partial=turn.heard.partial, elapsed_ms=_since(started), status=HANDED_OFF)
+            await self._recorder.failure(error, step=turn.step, model=turn.answers, max_tokens=turn.max_tokens, partial=turn.heard.partial, elapsed_ms=_since(started), status=HANDED_OFF)
             copies = await hand_off(self._tape, error, after=turn.began, run_id=self._run_id)
         turn.originals = {copies.get(uid, uid): message for uid, message in turn.originals.items()}
 
@@ -241,7 +241,7 @@ class Run:
             reasoning_effort=settings.reasoning_effort,
         )
         decided = await settings.hooks.before_llm_call(request, self._state, run=self._facts())
-        turn.max_tokens = decided.max_tokens if isinstance(decided, ModelRequest) else None
+        turn.max_tokens = token_limit(decided) if isinstance(decided, ModelRequest) else None
         if isinstance(decided, Finish):
             await self._accepted()
             await self._emit(TextEvent(delta=decided.text))
@@ -304,8 +304,8 @@ class Run:
     async def _streamed(self, model: Model, request: ModelRequest) -> Reply:
         """Ask one model and tell its words as they come."""
         turn = self._turn
-        turn.heard, turn.answers = Heard(), model.name
-        with span("chat", tape=self._tape.name, run_id=self._run_id, model=model.name, request=request) as told:
+        turn.heard, turn.answers = Heard(), asked_model(model, request)
+        with span("chat", tape=self._tape.name, run_id=self._run_id, model=turn.answers, request=request) as told:
             return await self._heard(model, request, told)
 
     async def _heard(self, model: Model, request: ModelRequest, told: Span) -> Reply:
@@ -423,7 +423,7 @@ class Run:
         with anyio.CancelScope(shield=True):
             await self._steering.give_back()
             try:
-                await self._recorder.failure(error, step=turn.step, model=turn.answers, partial=turn.heard.partial, elapsed_ms=_since(started))
+                await self._recorder.failure(error, step=turn.step, model=turn.answers, max_tokens=turn.max_tokens, partial=turn.heard.partial, elapsed_ms=_since(started))
             except Exception as exc:  # noqa: BLE001 - whatever it is, it must not hide the error
                 error.add_note(f"Nor could the failure be recorded: {exc}")
 

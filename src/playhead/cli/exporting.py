@@ -85,7 +85,8 @@ async def _entries(tape: Tape, args: Namespace) -> TapeQuery:
     if args.anchor == "none":
         return query
     if args.anchor == "last":
-        return query.last_anchor() if await tape.anchors(1) else query
+        boundary = await tape.boundary()
+        return query if boundary is None else query.after(boundary.id)
     return query.after_anchor(args.anchor)
 
 

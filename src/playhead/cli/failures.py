@@ -16,7 +16,20 @@ from playhead.cli.output import Output
 from playhead.cli.parser import MEMORY
 from playhead.cli.plain import plain_json
 from playhead.entry import codec
-from playhead.errors import AnchorNotFound, BadReply, BranchNotFound, Conflict, InvalidInput, InvalidOption, OverBudgetError, PlayheadError, StoreUnavailable, SummaryNotFound, UnreadableFile
+from playhead.errors import (
+    AnchorNotFound,
+    BadReply,
+    BranchNotFound,
+    Conflict,
+    InvalidInput,
+    InvalidOption,
+    OverBudgetError,
+    PlayheadError,
+    StepLimitReached,
+    StoreUnavailable,
+    SummaryNotFound,
+    UnreadableFile,
+)
 
 DONE, FAILED, MISUSED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
 """The exit codes; 130 and 141 are what shells give for a program ended by SIGINT, or by SIGPIPE."""
@@ -36,6 +49,7 @@ SPOKEN: Mapping[type[PlayheadError], tuple[tuple[str, str], ...]] = {
     ),
     BadReply: (("What had come is in `partial`; ask again", "What had come stands on the tape"),),
     Conflict: (("merge with policy='append'", "merge with --policy append"),),
+    StepLimitReached: (("max_steps_reached=", "The turn took as many steps as it may, and what it did stands on the tape: ask again to go on from there, or give it more than --max-steps "),),
     SummaryNotFound: (("; search_summaries() lists those that stand", ""),),
     BranchNotFound: (("fork one with tape.fork(), or list those that are there with tape.branches()", "`playhead branches` lists those there are"),),
     InvalidOption: (("AutobiographicalStrategy(hierarchical=False)", "--strategy autobiographical"),),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from playhead.prompt.strategy import Strategy
 from playhead.store.adapt import adapt
 from playhead.store.memory.store import InMemoryTapeStore
 from playhead.store.protocol import AsyncTapeStore, TapeStore, WholeStore
+from playhead.store.urls import open_store
 from playhead.tape.tape import Tape
 from playhead.view.context import TapeContext, default_tape_context
 from playhead.view.tokens import Counter
@@ -39,8 +41,8 @@ class Client:
     """Asks models, and keeps on a tape what was said.
 
     `model` is a spec such as "openai:gpt-5-mini" (or with `provider`, what stands behind the colon), or a Model; `fallback_models` are
-    asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory. `context` says how they
-    are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.
+    asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory; it may be a URL, whose
+    store is closed with this. `context` says how they are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.
 
     A model's connections live as long as a call, or inside a block as long as that.
     """
@@ -51,7 +53,7 @@ class Client:
         *,
         provider: str | None = None,
         fallback_models: Iterable[str | Model] = (),
-        tape_store: TapeStore | AsyncTapeStore | WholeStore | None = None,
+        tape_store: str | Path | TapeStore | AsyncTapeStore | WholeStore | None = None,
         context: TapeContext | None = None,
         strategy: Strategy | None = None,
         budget: Budget | None = None,
@@ -62,7 +64,8 @@ class Client:
             others = (fallback_models,) if isinstance(fallback_models, str) else fallback_models
             self.models = (_named(model, provider), *(_named(one, None if isinstance(one, str) and ":" in one else provider) for one in others))
             self._context = _checked(context) or default_tape_context()
-            self.store = adapt(InMemoryTapeStore() if tape_store is None else tape_store)
+            self._owns_store = isinstance(tape_store, (str, Path))
+            self.store = open_store(str(tape_store)) if isinstance(tape_store, (str, Path)) else adapt(InMemoryTapeStore() if tape_store is None else tape_store)
         except InvalidInput as exc:
             raise told(exc) from exc
         self.strategy = strategy
@@ -82,8 +85,12 @@ class Client:
         return f"LLM({', '.join(_shown(model) for model in self.models)})"
 
     async def aclose(self) -> None:
-        """Let go of the connections that a block has kept; the store stays open."""
-        await self._models.aclose()
+        """Let go of the connections that a block has kept; the store stays open, unless it was opened by its URL."""
+        try:
+            await self._models.aclose()
+        finally:
+            if self._owns_store:
+                await self.store.aclose()
 
     @property
     def model(self) -> str:

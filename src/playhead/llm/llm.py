@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,8 +33,8 @@ class LLM:
     """Asks models, and keeps on a tape what was said.
 
     `model` is a spec such as "openai:gpt-5-mini" (or with `provider`, what stands behind the colon), or a Model; `fallback_models` are
-    asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory. `context` says how they
-    are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.
+    asked in order where it fails before it said anything. `tape_store` keeps the tapes, by default in memory; it may be a URL, whose
+    store is closed with this. `context` says how they are read, `strategy` and `budget` how prompts are compiled. `options` go to `get_model`, such as api_key and base_url.
 
     Each method is there in two forms, the async one with `_async` behind its name; both see the same tapes, over any store. A model's
     connections live as long as a call, or inside `with` or `async with` as long as the block.
@@ -47,7 +48,7 @@ class LLM:
         *,
         provider: str | None = None,
         fallback_models: Iterable[str | AsyncModel | Model] = (),
-        tape_store: TapeStore | AsyncTapeStore | AsyncWholeStore | WholeStore | None = None,
+        tape_store: str | Path | TapeStore | AsyncTapeStore | AsyncWholeStore | WholeStore | None = None,
         context: TapeContext | None = None,
         strategy: Strategy | None = None,
         budget: Budget | None = None,
@@ -104,11 +105,11 @@ class LLM:
         return self.asynchronous.budget
 
     def close(self) -> None:
-        """Let go of the connections that a block has kept; the store stays open."""
+        """Let go of the connections that a block has kept; the store stays open, unless it was opened by its URL."""
         wait(self.asynchronous.aclose)
 
     async def aclose(self) -> None:
-        """Let go of the connections that a block has kept; the store stays open."""
+        """Let go of the connections that a block has kept; the store stays open, unless it was opened by its URL."""
         await self.asynchronous.aclose()
 
     @property

@@ -84,9 +84,8 @@ class Record:
         return message_to_entries(await kept_answer(reply.message, blobs=self.blobs), stop=reply.stop)
 
     async def _keep(self, said: Sequence[TapeEntry], *, model: str, usage: Usage | None = None, error: LLMError | None = None, status: str | None = None, ends: bool = True) -> tuple[TapeEntry, ...]:
-        """Keep the question, what was said, and where the call `ends` with it the event that tells so; a new tape is given its first anchor before."""
-        if not (await self._tape.head()).id:
-            await self._tape.bootstrap()
+        """Keep the question, what was said, and where the call `ends` with it the event that tells so; a tape without an anchor is given its first one before."""
+        await self._tape.bootstrap()
         question = [(await without_media(message, blobs=self.blobs)).message for message in self._question]
         provider, name = _named(model)
         entries = chat_entries(

@@ -159,7 +159,7 @@ class Agent:
         system_prompt: str = "",
         *,
         max_steps: int | None = None,
-        store: TapeStore | AsyncTapeStore | AsyncWholeStore | WholeStore | None = None,
+        store: str | Path | TapeStore | AsyncTapeStore | AsyncWholeStore | WholeStore | None = None,
         context: TapeContext | None = None,
         strategy: Strategy | None = None,
         budget: Budget | None = None,
@@ -311,7 +311,7 @@ class Agent:
         return self.asynchronous.archives
 
     def aclose(self) -> None:
-        """Let go of what plug-ins provided; summaries that are being written are left for the next turn."""
+        """Let go of what plug-ins provided, and of a store that was opened by its URL; summaries that are being written are left for the next turn."""
         wait(self.asynchronous.aclose)
 
     @property

@@ -251,7 +251,10 @@ class Tape:
         return wait(self.asynchronous.handoff, name, state, key=key, **meta)
 
     def bootstrap(self) -> bool:
-        """Give a tape without any anchor its first one, `session/start`; returns whether it wrote it. Safe to race."""
+        """Give a tape without any anchor its first one, `session/start`; returns whether it wrote it. Safe to race.
+
+        It hides nothing: where the tape holds something already, its views go on to start with its first entry.
+        """
         return wait(self.asynchronous.bootstrap)
 
     def reset(self, *, archive: bool | str | Path = False) -> str:

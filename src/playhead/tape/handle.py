@@ -135,7 +135,7 @@ class Handle:
 
     async def read_messages(self) -> list[Message]:
         """Return the messages of the view. Raises NoAnchors where it starts behind the newest anchor and there is none."""
-        if self.context.anchor is LAST_ANCHOR and await self.boundary() is None:
+        if self.context.anchor is LAST_ANCHOR and await self.boundary() is None and not await self.anchors(1):
             raise NoAnchors
         return list(messages(await self.read()))
 

@@ -18,9 +18,8 @@ from playhead.store.query import TapeQuery
 from playhead.tape.archive import write_archive
 from playhead.tape.record import handoff_entries
 from playhead.tape.sidecar import sidecar_event
-from playhead.view.pieces import BOOTSTRAP
+from playhead.view.pieces import BOOTSTRAP, OWNER
 
-OWNER = {"owner": "human"}
 ARCHIVE_ATTEMPTS = 5
 """How often a reset writes its archives anew because a tape grew meanwhile, before it gives up."""
 

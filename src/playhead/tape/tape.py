@@ -33,7 +33,7 @@ from playhead.tape.record import chat_entries, entries_of, handoff_entries
 from playhead.tape.recovery import Recover, Recovered
 from playhead.tape.scope import ForkScope
 from playhead.view.context import TapeContext
-from playhead.view.pieces import BOOTSTRAP
+from playhead.view.pieces import BOOTSTRAP, OWNER
 from playhead.view.tokens import Counter
 
 
@@ -159,13 +159,16 @@ class Tape(Handle):
         return anchor, event
 
     async def bootstrap(self) -> bool:
-        """Give a tape without any anchor its first one, `session/start`; returns whether it wrote it. Safe to race."""
+        """Give a tape without any anchor its first one, `session/start`; returns whether it wrote it. Safe to race.
+
+        It hides nothing: where the tape holds something already, its views go on to start with its first entry.
+        """
         while True:
             head = await self.head()
             if await self.store.fetch_all(TapeQuery(tape=self.name).kinds(ANCHOR).newest_first().limit(1)):
                 return False
             try:
-                await self.append_many(handoff_entries(BOOTSTRAP, resetting.OWNER, {}), expected_head=head)
+                await self.append_many(handoff_entries(BOOTSTRAP, OWNER, {}), expected_head=head)
             except Conflict:
                 continue
             return True

@@ -16,6 +16,9 @@ from playhead.view.units import Body
 BOOTSTRAP = "session/start"
 """The anchor a tape's first run, import or reset leaves; its state is no news to a model."""
 
+OWNER: Mapping[str, object] = {"owner": "human"}
+"""The state of that anchor."""
+
 SHARD = "shard"
 """The meta key of an entry that holds a part of a long message: `{"body": id, "index": from 0, "count": of how many}`."""
 
@@ -157,6 +160,11 @@ def anchor_text(entry: TapeEntry) -> str:
 def event_text(entry: TapeEntry) -> str:
     """Return how an event reads where a view shows it: its name and its data as JSON."""
     return f"[Event {event_name(entry)}]: {codec.encode(entry.payload.get('data')).decode()}"
+
+
+def is_beginning(anchor: TapeEntry) -> bool:
+    """Return whether an anchor is the `session/start` that a tape is given where it has no anchor, and not one that somebody has set."""
+    return event_name(anchor) == BOOTSTRAP and anchor.payload.get("state") == OWNER
 
 
 def note_of(anchor: TapeEntry) -> Message | None:

@@ -14,7 +14,7 @@ from playhead.view.blocks import Block, Extent, cut_of, gaps_of, hidden_in, load
 from playhead.view.context import LAST_ANCHOR, TapeContext, pipe_of, projection_of
 from playhead.view.loading import Loader
 from playhead.view.pairing import ORPHAN, Built
-from playhead.view.pieces import note_of
+from playhead.view.pieces import is_beginning, note_of
 from playhead.view.pipe import leading
 from playhead.view.plan import Units
 from playhead.view.prices import MessagePrices
@@ -44,7 +44,8 @@ class TapeReader:
         """Load a view beside the runs in `folded`: its tail up to `tail_tokens` (one unit more, None for all), its first `head_tokens`, and its lead.
 
         A selector of the user's own gets the whole view. `at` reads the tape as it was when that entry was its last.
-        Raises AnchorNotFound for a name that no anchor has; without any anchor LAST_ANCHOR reads the whole tape.
+        Raises AnchorNotFound for a name that no anchor has. LAST_ANCHOR reads the whole tape where it has no anchor, or only the
+        `session/start` that a first run has left behind what stood there: it begins nothing, and hides nothing.
         """
         check_tokens("head_tokens", head_tokens)
         if tail_tokens is not None:
@@ -85,12 +86,19 @@ class TapeReader:
         if context.anchor is None:
             return None
         if context.anchor is LAST_ANCHOR:
-            return _only(await self.store.fetch_all(query.kinds(ANCHOR).newest_first().limit(1)))
+            return await self._newest(query.kinds(ANCHOR))
         if not isinstance(context.anchor, str):
             raise InvalidInput(f"A context's anchor is LAST_ANCHOR, a name or None, not {context.anchor!r}.")
         behind = _only(await self.store.fetch_all(query.after_anchor(context.anchor).limit(1)))
         upto = query if behind is None else query.before(behind.id)
         return _only(await self.store.fetch_all(upto.newest_first().limit(1)))
+
+    async def _newest(self, anchors: TapeQuery) -> TapeEntry | None:
+        """Return the newest anchor, None where it is a `session/start` that is the first anchor of the tape and not its first entry."""
+        anchor = _only(await self.store.fetch_all(anchors.newest_first().limit(1)))
+        if anchor is None or anchor.id == 1 or not is_beginning(anchor):
+            return anchor
+        return anchor if await self.store.fetch_all(anchors.before(anchor.id).newest_first().limit(1)) else None
 
     async def _refreshed(self) -> Head:
         head, holds = await self._known.refresh()

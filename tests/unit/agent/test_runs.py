@@ -8,7 +8,7 @@ from playhead.agent.tape_tools import tape_tools
 from playhead.agent.tools import ToolContext, tool
 from playhead.entry.entry import event_name
 from playhead.entry.message import Text, Thinking, assistant, user
-from playhead.errors import InvalidInput, InvalidModelSpec, ProviderNotFoundError
+from playhead.errors import InvalidInput, InvalidModelSpec, ProviderNotFoundError, StoreUnavailable
 from playhead.model.protocol import Usage
 from playhead.model.scripted import ScriptedModel, call
 from playhead.view.context import TapeContext
@@ -36,6 +36,32 @@ def test_a_plain_turn_leaves_its_entries_in_order():
         assert len({e.meta["run_id"] for e in entries[2:9]}) == 1
         info = await agent.tape("t").info()
         assert (info.last_token_usage, info.last_cache_hit_rate) == (12, 0.8)
+
+    run(go)
+
+
+@pytest.mark.parametrize("words", [{}, {"merge_back": False}], ids=["kept", "dropped"])
+def test_the_first_run_sees_what_stood_on_the_tape_before_it(words):
+    async def go():
+        agent, model = Agent(), ScriptedModel(["One.", "Two."])
+        await agent.tape("t").append(user("My VPN drops."))
+        await turn(agent, "Is it up?", model, **words)
+        await turn(agent, "And now?", model)
+        assert said(model.requests[0]) == ["user: My VPN drops.", "user: Is it up?"]
+        assert said(model.requests[1])[0] == "user: My VPN drops."
+        assert (await agent.tape("t").read_messages())[0].text == "My VPN drops."
+        assert [a.name for a in await agent.tape("t").anchors()] == ["session/start"]
+
+    run(go)
+
+
+def test_a_session_shows_what_stood_on_the_tape_before_it():
+    async def go():
+        agent, model = Agent(), ScriptedModel(["One."])
+        await agent.tape("t").append(user("My VPN drops."))
+        async with agent.session("t") as branch, agent.run("Is it up?", model=model, tape=branch) as stream:
+            await stream.text()
+        assert said(model.requests[0]) == ["user: My VPN drops.", "user: Is it up?"]
 
     run(go)
 
@@ -213,5 +239,20 @@ def test_a_model_with_the_tools_of_its_tape_is_told_what_they_are_for():
         assert any("Half is done." in line for line in said(model.requests[1]))
         await turn(Agent("Be brief.", tools=[ping]), "Hi", model)
         assert model.requests[2].messages[0].text == "Be brief."
+
+    run(go)
+
+
+def test_a_store_may_be_named_by_its_url_and_is_closed_with_the_agent(tmp_path):
+    async def go():
+        url = f"sqlite:///{tmp_path}/x.db"
+        async with Agent(store=url) as agent:
+            await turn(agent, "Hi", ScriptedModel(["Hello."]))
+        with pytest.raises(StoreUnavailable):
+            await agent.tape("t").head()
+        async with Agent(store=url) as agent:
+            assert [m.text for m in await agent.tape("t").read_messages()] == ["Hi", "Hello."]
+        with pytest.raises(InvalidInput, match="names no store"):
+            Agent(store="notes")
 
     run(go)

@@ -39,7 +39,8 @@ def test_a_tape_that_holds_something_and_no_anchor_is_read_from_its_start():
     tape.append(ph.user("Kept before."))
     tape.chat("Is it there?")
     assert asked(model) == ["user: Kept before.", "user: Is it there?"]
-    assert shape(tape) == ["message user", *TURN]
+    assert shape(tape) == ["message user", *BEGINNING, *TURN]
+    assert [m.text for m in tape.read_messages()] == ["Kept before.", "Is it there?", "Yes."]
 
 
 def test_what_one_call_leaves_carries_its_run_and_says_who_answered_at_what_cost():
@@ -263,3 +264,16 @@ def test_more_tapes_than_are_remembered_are_asked_all_the_same():
         for n in range(40):
             llm.chat(f"{word}{n}", tape=f"t{n}")
     assert [llm.tape(f"t{n}").read_messages()[-1].text for n in (0, 39)] == ["a0 a0 b0", "a39 a39 b39"]
+
+
+@pytest.mark.parametrize("named", [lambda place: f"sqlite:///{place}/x.db", lambda place: f"file:{place}/tapes", lambda place: place / "x.db"], ids=["sqlite", "file", "path"])
+def test_a_store_may_be_named_by_its_url_and_is_closed_with_the_llm(tmp_path, named):
+    llm = ph.LLM(ScriptedModel(["Hello."]), tape_store=named(tmp_path))
+    with llm:
+        assert llm.tape("t").chat("Hi.") == "Hello."
+    with pytest.raises(ph.LLMError, match="closed"):
+        llm.tape("t").chat("Still there?")
+    with ph.LLM(ScriptedModel(["You said hi."]), tape_store=named(tmp_path)) as again:
+        assert [m.text for m in again.tape("t").read_messages()] == ["Hi.", "Hello."]
+    with pytest.raises(ph.LLMError, match="names no store"):
+        ph.LLM(ScriptedModel([]), tape_store="notes")

@@ -1,5 +1,6 @@
 """What `adapt` makes of stores that lack something, or do something odd."""
 
+import re
 from functools import partial
 
 import anyio
@@ -220,6 +221,35 @@ def test_a_store_that_drops_an_append_is_found_out():
 
     with pytest.raises(StoreError, match="did not keep 1 of 1 entries"):
         anyio.run(adapt(Drops()).append_many, "t", [note("a")])
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (True, "Unnumbered.append returned an entry with id 0, and fetch_all none with its uid; number the entries of a tape from 1"),
+        (False, "Unnumbered did not keep 2 of 2 entries so that fetch_all returns them; return all entries of a tape, each with an id, from 1"),
+    ],
+)
+def test_a_store_that_gives_no_ids_is_told_so(returned, message):
+    class Unnumbered(ListStore):
+        def append(self, tape, entry):
+            self.tapes.setdefault(tape, []).append(entry)
+            return self.tapes[tape][-1] if returned else None
+
+        def fetch_all(self, query):
+            return [entry for entry in self.tapes.get(query.tape, []) if entry.id]
+
+    with pytest.raises(StoreError, match=re.escape(message)):
+        anyio.run(adapt(Unnumbered()).append_many, "t", [note("a"), note("b")])
+
+
+def test_a_store_that_loses_the_meta_is_told_so():
+    class Bare(ListStore):
+        def append(self, tape, entry):
+            return super().append(tape, TapeEntry(0, entry.kind, entry.payload))
+
+    with pytest.raises(StoreError, match="Bare did not keep 1 of 1 entries with their meta"):
+        anyio.run(adapt(Bare()).append_many, "t", [note("a")])
 
 
 def test_the_store_is_only_asked_for_whole_tapes():

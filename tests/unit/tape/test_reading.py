@@ -38,6 +38,42 @@ def test_an_untouched_tape_says_that_it_has_no_anchors():
     run(go)
 
 
+@pytest.mark.parametrize(
+    "context", [default_tape_context(), TapeContext(), TapeContext(select=lambda entries, _: [e.payload for e in entries if e.kind == "message"])], ids=["full", "minimal", "selector"]
+)
+def test_a_first_anchor_that_comes_behind_what_was_said_hides_none_of_it(context):
+    async def go():
+        tape = fresh(context=context)
+        await tape.append(user("My VPN drops every hour."))
+        assert await tape.bootstrap() and not await tape.bootstrap()
+        await tape.append(user("Is the tunnel up?"))
+        assert texts(await tape.read_messages()) == ["My VPN drops every hour.", "Is the tunnel up?"]
+        assert await tape.boundary() is None and (await tape.read()).before is None
+        assert texts(await tape.at(3).read_messages()) == ["My VPN drops every hour."]
+        await tape.handoff("fixed")
+        await tape.append(user("Thanks."))
+        assert texts(await tape.read_messages()) == ["Thanks."]
+
+    run(go)
+
+
+def test_only_the_anchor_that_a_tape_is_given_hides_nothing():
+    async def go():
+        own, given = fresh("own"), fresh("given")
+        await own.append(user("before"))
+        await own.handoff("session/start", {"summary": "mine"})
+        await given.append(user("before"))
+        await given.handoff("phase")
+        await given.handoff("session/start", {"owner": "human"})
+        for tape in (own, given):
+            await tape.append(user("after"))
+            assert texts(await tape.read_messages()) == ["after"]
+            with pytest.raises(NoAnchors):
+                await tape.at(1).read_messages()
+
+    run(go)
+
+
 def test_the_state_of_the_boundary_anchor_comes_first_as_a_users_note():
     async def go():
         tape = fresh()

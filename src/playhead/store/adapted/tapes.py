@@ -72,10 +72,11 @@ class UserTapes:
         returned = await self._handed_over(tape, entries, expected_head=expected, fence=fence)
         if len(returned) == len(entries) and all(_is_stored(found, entry) for found, entry in zip(returned, entries, strict=True)):
             return returned
-        stored = {entry.uid: entry for entry in await self.whole(tape)}
+        whole = await self.whole(tape)
+        stored = {entry.uid: entry for entry in whole}
         lost = [entry for entry in entries if entry.uid not in stored]
         if lost:
-            raise StoreError(f"{self._called} did not keep {len(lost)} of {len(entries)} entries with their meta; keep kind, payload, meta and date as they are given.")
+            raise StoreError(self._why_lost(len(lost), len(entries), returned=returned, has_bare="" in stored))
         return [stored[entry.uid] for entry in entries]
 
     async def clear(self, tape: str) -> None:
@@ -87,6 +88,18 @@ class UserTapes:
             return [await self.ask("append", tape, entry) for entry in entries]
         given = {name: value for name, value in conditions.items() if value is not None and self.takes("append_many", name)}
         return list(await self.ask("append_many", tape, entries, **given) or ())
+
+    def _why_lost(self, lost: int, count: int, *, returned: Sequence[object], has_bare: bool) -> str:
+        """Return what to mend where entries cannot be read back: `returned` is what appending gave, `has_bare` whether entries without meta were read."""
+        bare = next((entry for entry in returned if isinstance(entry, TapeEntry) and entry.id < 1), None)
+        if bare is not None:
+            return (
+                f"{self._called}.append returned an entry with id {bare.id}, and fetch_all none with its uid; number the entries of a tape from 1 when they are appended, and keep them with that id."
+            )
+        kept = f"{self._called} did not keep {lost} of {count} entries"
+        if has_bare:
+            return f"{kept} with their meta; keep kind, payload, meta and date as they are given."
+        return f"{kept} so that fetch_all returns them; return all entries of a tape, each with an id, from 1, and with kind, payload, meta and date as they were given."
 
     def _checked(self, entry: object, method: str) -> TapeEntry:
         if not isinstance(entry, TapeEntry):
