@@ -30,7 +30,7 @@ LEAD = 60
 SAID = 1_800
 """How many characters a summary has at most: a fifth of what it tells, as an extract has."""
 
-CONFIG = AutobiographicalConfig(compression_model="extractive")
+CONFIG = AutobiographicalConfig(compression_model="extractive", recent_window_tokens=30_000)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 

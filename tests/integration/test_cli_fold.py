@@ -68,7 +68,7 @@ def test_a_tape_that_is_short_says_why_nothing_is_due(playhead: Program):
     playhead.json("append", "--tape", "t", "Hello.")
     ran = playhead.run("fold", "--tape", "t", "--summarizer", "extractive")
     assert (ran.code, ran.out) == (0, "")
-    assert "the newest 30,000 tokens stay raw (--recent)" in ran.error
+    assert "the newest 30,000 tokens, 25% of the room at most, stay raw (--recent)" in ran.error
 
 
 def test_an_estimate_writes_nothing_and_asks_nobody(fresh: Program):

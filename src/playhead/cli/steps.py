@@ -118,9 +118,10 @@ async def tools_called(tape: Tape) -> tuple[ToolSpec, ...]:
 def nothing_due(strategy: AutobiographicalStrategy, args: Namespace) -> str:
     """Say why no summary of a tape is due."""
     config = strategy.config
+    most = "" if config.recent_window_share is None else f", {config.recent_window_share:.0%} of the room at most,"
     count = config.l1_holdback_chunks
     held = ", and the newest chunk of what is older waits" if count == 1 else f", and the newest {count:,} chunks of what is older wait" if count else ""
-    return f"Nothing is due on tape '{args.tape}': the newest {config.recent_window_tokens:,} tokens stay raw (--recent){held}; a chunk has {config.target_chunk_tokens:,} tokens."
+    return f"Nothing is due on tape '{args.tape}': the newest {config.recent_window_tokens:,} tokens{most} stay raw (--recent){held}; a chunk has {config.target_chunk_tokens:,} tokens."
 
 
 async def _nothing_held() -> int | None:

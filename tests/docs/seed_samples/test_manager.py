@@ -143,7 +143,7 @@ def test_without_a_client_a_tick_warns_and_does_nothing(tmp_path: Path, caplog: 
 
 def test_a_compile_without_room_for_the_recent_window_is_refused(tmp_path: Path):
     async def go() -> None:
-        async with ph.ContextManager.open(path=tmp_path / "agent-store", strategy=ph.AutobiographicalStrategy(compression_model="extractive")) as manager:
+        async with ph.ContextManager.open(path=tmp_path / "agent-store", strategy=ph.AutobiographicalStrategy(compression_model="extractive", recent_window_tokens=30_000)) as manager:
             await talk(manager)
             with pytest.raises(ph.OverBudgetError) as refused:
                 await manager.compile(ph.Budget(max_tokens=400, reserve_for_response=100))
