@@ -290,6 +290,23 @@ def test_a_call_is_put_before_the_user_and_what_was_being_typed_comes_back(playh
         assert terminal.ended() == 0
 
 
+@pytest.mark.parametrize(("before", "line", "count"), [("", "- item {} of many\n", 3_000), ("```python\n", "x{0} = call({0})\n", 3_000)], ids=["list", "code"])
+def test_keys_are_taken_while_a_block_of_thousands_of_lines_comes_and_is_shown(playhead: Program, before: str, line: str, count: int):
+    model = scripted(playhead, [before, *(line.format(number) for number in range(count))], "Never asked for.")
+    with Terminal(playhead, "chat", "--tape", "t", "--model", model) as terminal:
+        terminal.enter("Go on.")
+        terminal.wait("Ctrl-C stops")
+        terminal.type("and then")
+        seen = terminal.wait(lambda text: f"{PROMPT}and then" in text)
+        assert line.format(0).split("\n")[0].removeprefix("- ") not in seen, "the block is not all there when the keys are"
+        terminal.wait(lambda text: text.count(line.format(count - 1).strip("-\n ")) == 1 and "Ctrl-C stops" not in "\n".join(terminal.screen.rows))
+        shown = terminal.screen.text
+        assert [number for number in range(count) if line.format(number).strip("-\n ") not in shown] == []
+        assert f"{PROMPT}and then" in shown
+        terminal.type("\x03\x03")
+        assert terminal.ended() == 0
+
+
 def test_a_window_that_changes_its_size_goes_on(playhead: Program):
     teller = Teller()
     with ProviderServer(teller.answers(1)) as server, Terminal(playhead, "chat", "--tape", "t", "--model", CHAT.spec, columns=160, **networked(server)) as terminal:

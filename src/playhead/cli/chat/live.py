@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
+from playhead.cli.chat.ends import end_of
 from playhead.cli.chat.rendering import MARGIN, Renderer, call_line
 from playhead.cli.chat.session import Session
 from playhead.cli.layout import cut, wrapped
@@ -14,6 +15,9 @@ from playhead.cli.plain import plain
 
 THINKING = 3
 """How many rows of its thoughts are shown while the model thinks."""
+
+THOUGHT = 8
+"""How many characters of them are looked at for each column: more than these rows hold."""
 
 LINES = 5
 """How many of the lines that wait are shown."""
@@ -40,9 +44,10 @@ def _rendered(session: Session, width: int, rows: int) -> str:
     room = max(0, rows - len(under))
     over: list[str] = []
     if session.tail.strip():
-        over = ["", *renderer.answer(session.tail).strip("\n").split("\n")]
+        end = end_of(session.tail, fence=session.reading.fence, rows=max(room, 1), width=width)
+        over = ["", *renderer.answer(end).strip("\n").split("\n")]
     elif session.thoughts.strip():
-        thought = list(wrapped(plain(session.thoughts.strip()), width=width - 4))[-THINKING:]
+        thought = list(wrapped(plain(session.thoughts[-THOUGHT * width :].strip()), width=width - 4))[-THINKING:]
         over = ["", *renderer.shown(Group(*(Text(f"{MARGIN}{row}", style="dim italic") for row in thought))).rstrip("\n").split("\n")]
     return "\n".join([*over[-room:], *under] if room else under)
 
