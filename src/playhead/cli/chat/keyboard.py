@@ -168,6 +168,7 @@ class Keyboard:
             words += ["--model", self._args.model]
         if self._args.store:
             words += ["--store", masked(self._args.store)]
+        yield Text("")
         yield from prose(f"Kept on tape '{short_name(self._talk.name)}'. To go on:", width=self._out.width, style="dim")
         yield Text(f"  {program()} {shlex.join(words)}")
 

@@ -191,6 +191,10 @@ class TerminalScreen:
         self._entered(buffer.text)
         return False
 
+    def _suspend(self) -> None:
+        """Give the terminal back to the shell; what `fg` brings back is a new picture. Where the system has no such thing, nothing happens."""
+        self._app.suspend_to_background()
+
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         is_empty = Condition(lambda: not self._buffer.text)
@@ -201,6 +205,7 @@ class TerminalScreen:
             ("tab",): lambda: self._typed(completed(self._buffer.text)),
             ("c-c",): self._interrupted,
             ("<sigint>",): self._interrupted,
+            ("c-z",): self._suspend,
         }.items():
             keys.add(*name)(_pressed(act))
         keys.add("c-d", filter=is_empty)(_pressed(self._left))
