@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 _PARSER = MarkdownIt().enable("table")
-_NEWLINE = re.compile(r"\r\n|\r|\n")
+# A return at the very end may be half of a newline.
+_NEWLINE = re.compile(r"\r\n|\r(?!\Z)|\n")
 _CLOSED = frozenset({"paragraph_open", "heading_open", "hr", "table_open", "fence"})
 """Blocks that an empty line ends; a list, a quote, code that is indented and HTML may go on behind one."""
 
@@ -50,7 +51,7 @@ def read_on(text: str, reading: Reading) -> tuple[int, Reading]:
     What it costs follows from what the text has grown by: only lines that are new are looked at, and the whole is parsed
     where one of them may have ended a block, and then not before it has grown by a part of itself.
     """
-    end = max(text.rfind("\n"), text.rfind("\r")) + 1
+    end = max(text.rfind("\n"), text.rfind("\r", 0, len(text) - 1)) + 1
     if end <= reading.seen:
         return 0, reading
     seen = replace(reading, seen=end, doubtful=reading.doubtful or _may_end(text, reading.seen, end), fence=_fence(text, reading, end))

@@ -143,6 +143,10 @@ def test_only_what_has_ended_is_settled(end):
     assert settled(f"One.{end}```{end}Two.{end}```{end}{end}Th") == len(f"One.{end}```{end}Two.{end}```{end}{end}")
 
 
+def test_a_newline_of_which_half_has_come_is_none_yet():
+    assert [streamed("# One\n\r\nTwo.\r\n\r\n", [cut]) for cut in range(18)] == [shown("# One\n\nTwo.\n\n")] * 18
+
+
 @pytest.mark.parametrize("text", ["", "One.", "One.\n", "- a\n- b\n\n- c", "- a\n\n", "```\n# a\n\n# b\n\n", "> a\n\n", "    a\n\n", "<b>\n\n"])
 def test_what_may_go_on_is_not_settled(text):
     assert settled(text) == 0
