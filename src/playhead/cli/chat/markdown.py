@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, TableElement
+from rich.markdown import CodeBlock, Heading, HorizontalRule, Markdown, MarkdownElement, TableElement
 from rich.syntax import Syntax
 from rich.table import Table
 
@@ -23,6 +23,15 @@ class LeftHeading(Heading):
         text.justify = "left"
         text.stylize("bold")
         yield text
+
+
+class CloseRule(HorizontalRule):
+    """A rule with one empty line behind it, as behind any block."""
+
+    new_line = True
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from list(super().__rich_console__(console, options))[:1]
 
 
 class CloseTable(TableElement):
@@ -51,6 +60,7 @@ class Answer(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
         "heading_open": LeftHeading,
+        "hr": CloseRule,
         "table_open": CloseTable,
         "fence": CloseCode,
         "code_block": CloseCode,

@@ -39,6 +39,16 @@ PIECES = (
     "return\r\n",
     "\r\n",
 )
+WHOLE = (
+    "# Heading\n",
+    "Some words\nthat go on.\n",
+    "- one\n- two\n\n  ```\n  inside\n\n  ```\n",
+    "1. first\n\n2. second\n",
+    "```python\nprint(1)\n\n\nprint(2)\n```\n",
+    "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "> quoted\n",
+    "---\n",
+)
 ENDLESS = {
     "items": [f"- item {n}, a *few* words\n" for n in range(2_000)],
     "numbers": [f"{n}. item, a *few* words\n" for n in range(1, 2_001)],
@@ -82,6 +92,16 @@ def test_what_comes_in_pieces_is_shown_as_if_it_had_come_at_once(pieces, data):
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6))
     every = data.draw(st.sampled_from([len(text) + 1, 997, 61]))
     assert streamed(text, [*cuts, *range(0, len(text), every)]) == shown(text)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sampled_from(WHOLE), min_size=1, max_size=10))
+def test_the_empty_lines_between_whole_blocks_are_the_same_however_they_come(blocks):
+    text, renderer, session, pieces = "\n".join(blocks), Renderer(width=60), Session(tape="t", model="m").begun(), []
+    for line in text.splitlines(keepends=True):
+        session, more = session.told(TextEvent(delta=line))
+        pieces += more
+    assert "".join(map(renderer.of, (*pieces, *session.flushed()[1]))) == renderer.of(Words(text=text))
 
 
 def test_a_text_that_comes_line_by_line_is_shown_for_good_block_by_block():
