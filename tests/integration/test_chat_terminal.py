@@ -7,7 +7,9 @@ import os
 import queue
 import random
 import re
+import shlex
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -290,6 +292,56 @@ def test_a_call_is_put_before_the_user_and_what_was_being_typed_comes_back(playh
         terminal.wait("I did.")
         terminal.type("\x04")
         assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize(("before", "line", "count"), [("", "- item {} of many\n", 3_000), ("```python\n", "x{0} = call({0})\n", 3_000)], ids=["list", "code"])
+def test_keys_are_taken_while_a_block_of_thousands_of_lines_comes_and_is_shown(playhead: Program, before: str, line: str, count: int):
+    model = scripted(playhead, [before, *(line.format(number) for number in range(count))], "Never asked for.")
+    with Terminal(playhead, "chat", "--tape", "t", "--model", model) as terminal:
+        terminal.enter("Go on.")
+        terminal.wait("Ctrl-C stops")
+        terminal.type("and then")
+        seen = terminal.wait(lambda text: f"{PROMPT}and then" in text)
+        assert line.format(0).split("\n")[0].removeprefix("- ") not in seen, "the block is not all there when the keys are"
+        terminal.wait(lambda text: text.count(line.format(count - 1).strip("-\n ")) == 1 and "Ctrl-C stops" not in "\n".join(terminal.screen.rows))
+        shown = terminal.screen.text
+        assert [number for number in range(count) if line.format(number).strip("-\n ") not in shown] == []
+        assert f"{PROMPT}and then" in shown
+        terminal.type("\x03\x03")
+        assert terminal.ended() == 0
+
+
+SHELL = "import fcntl, os, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp('bash', ['bash', '--norc', '--noprofile', '-i'])"
+
+
+class InShell(Program):
+    """The program as somebody runs it who has a shell: its jobs are stopped and go on."""
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-c", SHELL, *words]
+
+
+def test_ctrl_z_gives_the_terminal_back_until_the_chat_is_wanted_again(playhead: Program):
+    model = scripted(playhead, "It is gw1.", "It is gw2.")
+    with Terminal(InShell(playhead.place), PS1="shell> ") as terminal:
+        terminal.type(shlex.join([*playhead.command("chat", "--tape", "t", "--model", model)]) + "\r")
+        terminal.enter("Which gateway dropped?")
+        terminal.wait("It is gw1.")
+        terminal.type("and th")
+        terminal.wait(f"{PROMPT}and th")
+        terminal.type("\x1a")
+        below = terminal.wait(lambda text: "Stopped" in text and text.endswith("shell>")).split("It is gw1.")[1]
+        assert PROMPT not in below and "tokens" not in below and "^Z" not in below
+        terminal.type("echo $((40 + 2)); fg\r")
+        terminal.wait(lambda text: "42" in text and f"{PROMPT}and th" in text)
+        terminal.type("en?\r")
+        assert f"{PROMPT}and then?" in terminal.wait("It is gw2.")
+        terminal.type("\x04")
+        terminal.wait("To go on:")
+        terminal.wait(lambda text: text.endswith("shell>"))
+        terminal.type("exit\r")
+        assert terminal.ended() == 0
+    assert spoken(on_tape(playhead), "user") == ["Which gateway dropped?", "and then?"]
 
 
 def test_a_window_that_changes_its_size_goes_on(playhead: Program):

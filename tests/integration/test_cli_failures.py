@@ -138,7 +138,7 @@ def test_what_is_on_a_tape_never_speaks_to_the_terminal(playhead: Program):
     ]
     printed = "".join(ran.out + ran.err for ran in shown)
     assert "red" in printed
-    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", printed) == []
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", printed) == []
 
 
 def test_text_survives_a_terminal_that_cannot_show_it(playhead: Program):

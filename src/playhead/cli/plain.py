@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# C0 but newline and tab, DEL, C1; and the marks that reorder what stands beside them (CVE-2021-42574).
-_SPOKEN_TO_TERMINALS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# C0 but newline and tab, DEL, C1; separators at which some break a line; and the marks that reorder what stands beside them (CVE-2021-42574).
+_SPOKEN_TO_TERMINALS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 # In JSON also the line and paragraph separators, at which some readers of JSON Lines break a line.
 _IN_JSON = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 

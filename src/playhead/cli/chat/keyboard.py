@@ -166,6 +166,7 @@ class Keyboard:
         if waiting := still_waiting(self._conversation.session):
             yield from prose(waiting, width=self._out.width, style="dim")
         words = ["chat", *given(self._args, tape=None if self._talk.name == folder_tape() else self._talk.name, model=self._talk.answerer.spec)]
+        yield Text("")
         yield from prose(f"Kept on tape '{short_name(self._talk.name)}'. To go on:", width=self._out.width, style="dim")
         yield Text(f"  {program()} {shlex.join(words)}")
 

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
-from playhead.cli.chat.rendering import MARGIN, Renderer, call_line
+from playhead.cli.chat.ends import end_of
+from playhead.cli.chat.rendering import MARGIN, Renderer
 from playhead.cli.chat.session import Session
 from playhead.cli.layout import cut, wrapped
 from playhead.cli.plain import plain
 
 THINKING = 3
 """How many rows of its thoughts are shown while the model thinks."""
+
+THOUGHT = 8
+"""How many characters of them are looked at for each column: more than these rows hold."""
 
 LINES = 5
 """How many of the lines that wait are shown."""
@@ -40,9 +44,10 @@ def _rendered(session: Session, width: int, rows: int) -> str:
     room = max(0, rows - len(under))
     over: list[str] = []
     if session.tail.strip():
-        over = ["", *renderer.answer(session.tail).strip("\n").split("\n")]
+        end = end_of(session.tail, fence=session.reading.fence, rows=max(room, 1), width=width)
+        over = ["", *renderer.answer(end).strip("\n").split("\n")]
     elif session.thoughts.strip():
-        thought = list(wrapped(plain(session.thoughts.strip()), width=width - 4))[-THINKING:]
+        thought = list(wrapped(plain(session.thoughts[-THOUGHT * width :].strip()), width=width - 4))[-THINKING:]
         over = ["", *renderer.shown(Group(*(Text(f"{MARGIN}{row}", style="dim italic") for row in thought))).rstrip("\n").split("\n")]
     return "\n".join([*over[-room:], *under] if room else under)
 
@@ -54,8 +59,8 @@ def _below(session: Session, width: int) -> Iterator[Text]:
         yield Text(cut(f"Run {session.question.name}? y: yes, n: no, a: always, or say why not", width=width), style="bold yellow")
     elif session.is_running:
         yield Text("")
-        for call in session.calls:
-            yield Text(f"{MARGIN}{call_line(call, width=width - 2)}", style="dim cyan")
+        if session.calls:
+            yield Text(cut(f"at work: {', '.join(call.name for call in session.calls)}", width=width), style="dim cyan")
         yield Text("stopping …" if session.is_stopping else "Ctrl-C stops; what you type is said to the model meanwhile", style="dim")
     waiting = list(session.waiting.values())
     if waiting and not session.is_running:
@@ -63,4 +68,4 @@ def _below(session: Session, width: int) -> Iterator[Text]:
         told = "A line waits: Enter has it answered, /undo takes it back." if len(waiting) == 1 else f"{len(waiting)} lines wait: Enter has them answered, /undo takes the last one back."
         yield Text(cut(told, width=width), style="dim")
     for text in waiting[-LINES:]:
-        yield Text(f"{MARGIN}{cut(f'… {text}', width=width - 2)}", style="green")
+        yield Text(cut(f"… {text}", width=width), style="green")

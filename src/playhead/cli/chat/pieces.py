@@ -69,3 +69,8 @@ class Remark:
 
 
 Piece = Said | Words | Thoughts | Called | Asked | Answered | Spent | Remark
+
+
+def length(piece: Piece) -> int:
+    """Return how many characters of a piece are shown whole, in Markdown or as they are; the others are cut to a few lines."""
+    return len(piece.text) if isinstance(piece, Said | Words | Remark) else 0

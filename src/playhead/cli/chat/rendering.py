@@ -1,8 +1,13 @@
-"""Pieces of a chat as text for a terminal, or as plain text for a pipe."""
+"""Pieces of a chat as text for a terminal, or as plain text for a pipe.
+
+What begins at the left edge of a terminal is the chat's own, or a line of the user's: all that a model or a tool says is indented,
+and what a tool says or is given stands behind a bar, however it is broken into lines.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from io import StringIO
 
 from rich.console import Console, ConsoleRenderable, Group
@@ -12,13 +17,15 @@ from rich.text import Text
 from playhead.cli.chat.markdown import Answer
 from playhead.cli.chat.pieces import Answered, Asked, Called, Piece, Remark, Said, Spent, Thoughts, Words
 from playhead.cli.layout import cut, wrapped
-from playhead.cli.plain import plain
+from playhead.cli.plain import one_line, plain
 from playhead.cli.transcript import shortened
 from playhead.cli.words import as_json, part_words
+from playhead.entry import codec
 from playhead.entry.message import ToolCall, ToolResult
 from playhead.model.prices import money
 from playhead.model.protocol import Usage
 
+BAR = "│ "
 INDENT = 2
 WIDEST = 110
 """How wide prose gets; longer lines are hard to read."""
@@ -40,8 +47,9 @@ class Renderer:
 
     def of(self, piece: Piece) -> str:
         """Return a piece as lines, an empty one before what begins something new."""
-        if isinstance(piece, Words):  # tables and code bring empty lines of their own
-            return f"\n{self.answer(piece.text)}"
+        if isinstance(piece, Words):
+            said = self.answer(piece.text)
+            return f"\n{said}" if said.strip() else ""
         return self.shown(_shown(piece, width=self.width))
 
     def answer(self, text: str) -> str:
@@ -54,13 +62,13 @@ class Renderer:
         text = self._file.getvalue()
         self._file.seek(0)
         self._file.truncate()
-        return "".join(f"{line.rstrip(' ')}\n" for line in text.splitlines())
+        return "".join(f"{line.rstrip(' ')}\n" for line in text.removesuffix("\n").split("\n"))
 
 
 def _shown(piece: Piece, *, width: int) -> ConsoleRenderable:
     match piece:
         case Said(text=text):
-            return Group(Text(""), Text(f"{PROMPT}{plain(text)}".replace("\n", f"\n{MARGIN}"), style="bold green"))
+            return Group(Text(""), *(Text(row, style="bold green") for row in hanging(plain(text), width=width, sign=PROMPT)))
         case Words(text=text):
             return _indented(Answer(text), width)
         case Thoughts(text=text):
@@ -68,21 +76,28 @@ def _shown(piece: Piece, *, width: int) -> ConsoleRenderable:
             more = f" … {left:,} more characters" if left else ""
             return Group(Text(""), _indented(Text(said + more, style="dim italic"), width))
         case Called(call=call):
-            return Group(Text(""), Text(f"{MARGIN}{call_line(call, width=width - INDENT)}", style="cyan"))
+            return Group(Text(""), Text(call_line(call, width=width), style="cyan"))
         case Asked(call=call):
-            return Group(*(Text(f"{MARGIN * 2}{line}", style="yellow") for line in argument_lines(call, width=width - 2 * INDENT)))
+            return Group(*(Text(f"{MARGIN}{line}", style="yellow") for line in argument_lines(call, width=width - INDENT)))
         case Answered(call=call, result=result, elapsed_ms=elapsed_ms):
             return _answered(call, result, elapsed_ms, width=width)
         case Spent(usage=usage, cost=cost):
-            return Group(Text(""), Text(f"{MARGIN}{spent_line(usage, cost)}", style="dim"))
+            return Group(Text(""), Text(spent_line(usage, cost), style="dim"))
         case Remark(text=text, is_error=is_error):
-            return Group(Text(""), Text(plain(text), style="red" if is_error else "dim"))
+            return Group(Text(""), *(Text(row, style="red" if is_error else "dim") for row in hanging(plain(text), width=width)))
 
 
-def _answered(call: ToolCall, result: ToolResult, elapsed_ms: int, *, width: int) -> Padding:
+def hanging(text: str, *, width: int, sign: str = "") -> Iterator[str]:
+    """Yield a text as rows behind a sign, all but the first indented, also behind its own newlines."""
+    first, *more = wrapped(text, width=width - INDENT)
+    yield f"{sign}{first}"
+    yield from (f"{MARGIN}{row}" for row in more)
+
+
+def _answered(call: ToolCall, result: ToolResult, elapsed_ms: int, *, width: int) -> Group:
     sign, style = (FAILED, "red") if result.is_error else (RESULT, "dim")
     head = f"{sign} {cut(call.name, width=width // 2)} {seconds(elapsed_ms)}"
-    return Padding(Group(*(Text(line, style=style) for line in (head, *result_lines(result, width=width - 2 * INDENT)))), (0, 0, 0, INDENT))
+    return Group(*(Text(line, style=style) for line in (head, *result_lines(result, width=width - 2 * INDENT))))
 
 
 def _indented(renderable: ConsoleRenderable, width: int) -> Padding:
@@ -95,17 +110,48 @@ def call_line(call: ToolCall, *, width: int) -> str:
 
 
 def argument_lines(call: ToolCall, *, width: int) -> list[str]:
-    """Return all that a call is given, as lines: who approves it must see it."""
-    told = [f"{key}: {value if isinstance(value, str) else as_json(value)}" for key, value in call.arguments.items()]
-    return [row for fact in told for row in wrapped(plain(fact), width=width)]
+    """Return all that a call is given, as lines: who approves it must see it. Only an argument's name begins a line; what follows stands behind a bar."""
+    return [row for key, value in call.arguments.items() for row in _argument(one_line(key), value, width=width)]
+
+
+def _argument(name: str, value: object, *, width: int) -> Iterator[str]:
+    words = value if isinstance(value, str) and not _looks_otherwise(value) else as_json(value)
+    first, *more = wrapped(plain(f"{name}: {words}"), width=width - len(BAR))
+    yield first
+    yield from (f"{BAR}{row}" for row in more)
+
+
+def _looks_otherwise(text: str) -> bool:
+    """Return whether a text, as it stands, would be taken for a number, a truth value, a list or nothing."""
+    try:
+        codec.decode(text)
+    except ValueError:
+        return text != text.strip(" ")
+    return True
 
 
 def result_lines(result: ToolResult, *, width: int) -> list[str]:
-    """Return the first lines of what a tool answered, and how many more there are."""
-    words = result.content if isinstance(result.content, str) else "\n".join(map(part_words, result.content))
-    lines = plain(words).strip("\n").split("\n") if words.strip() else []
-    shown = [f"{MARGIN}{cut(line, width=width)}" if line.strip() else "" for line in lines[:ROWS]]
+    """Return the first lines of what a tool answered, and how many more there are; of a failure what it says, and its cause."""
+    told = _failure(result) if result.is_error else None
+    if told is not None:
+        lines = list(wrapped(plain(told), width=width))
+    else:
+        words = result.content if isinstance(result.content, str) else "\n".join(map(part_words, result.content))
+        lines = plain(words).strip("\n").split("\n") if words.strip() else []
+    shown = [f"{MARGIN}{BAR}{cut(line, width=width)}".rstrip() for line in lines[:ROWS]]
     return [*shown, *([f"{MARGIN}… {len(lines) - ROWS:,} more lines"] if len(lines) > ROWS else [])]
+
+
+def _failure(result: ToolResult) -> str | None:
+    """Return an error of playhead's own, as a tool's answer tells it, in words; None for any other answer."""
+    try:
+        told = codec.decode(result.content) if isinstance(result.content, str) else None
+    except ValueError:
+        return None
+    if not isinstance(told, dict) or told.keys() != {"kind", "message", "details"} or not isinstance(told["details"], dict):
+        return None
+    why = [f"{name}: {value if isinstance(value, str) else as_json(value)}" for name, value in told["details"].items() if name != "tool"]
+    return "\n".join([str(told["message"]), *why])
 
 
 def seconds(elapsed_ms: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, RunEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
 from playhead.cli.bar import Share
-from playhead.cli.chat.blocks import settled
+from playhead.cli.chat.blocks import Reading, read_on
 from playhead.cli.chat.pieces import Answered, Called, Piece, Remark, Said, Spent, Thoughts, Words
 from playhead.entry.message import ToolCall
 from playhead.errors import ContextLimitExceeded
@@ -37,7 +37,8 @@ class Size:
 class Session:
     """The state of a chat as it is shown.
 
-    `tail` is what of the answer is not shown for good yet, `thoughts` what the model thinks before it; `waiting` are lines that no
+    `tail` is what of the answer is not shown for good yet, `reading` how far it was read, `thoughts` what the model thinks before it;
+    `waiting` are lines that no
     run has taken up, by id; `question` is a call that waits for an approval;
     `asked` is what each call of the turn cost, in tokens, `paid` what this chat has cost, in dollars.
     """
@@ -47,6 +48,7 @@ class Session:
     is_running: bool = False
     is_stopping: bool = False
     tail: str = ""
+    reading: Reading = field(default_factory=Reading)
     thoughts: str = ""
     heard: bool = False
     calls: tuple[ToolCall, ...] = ()
@@ -61,7 +63,7 @@ class Session:
 
     def begun(self) -> Session:
         """Return what is shown once a turn has begun."""
-        return replace(self, is_running=True, is_stopping=False, tail="", thoughts="", heard=False, calls=(), asked=())
+        return replace(self, is_running=True, is_stopping=False, tail="", reading=Reading(), thoughts="", heard=False, calls=(), asked=())
 
     def told(self, event: RunEvent) -> tuple[Session, tuple[Piece, ...]]:
         """Return what is shown once a run has told of something, and what of it for good."""
@@ -96,14 +98,14 @@ class Session:
         """Return what is shown once all that was said is shown for good."""
         thoughts = (Thoughts(text=self.thoughts.strip()),) if self.thoughts.strip() else ()
         words = (Words(text=self.tail),) if self.tail.strip() else ()
-        return replace(self, tail="", thoughts=""), (*thoughts, *words)
+        return replace(self, tail="", reading=Reading(), thoughts=""), (*thoughts, *words)
 
     def _said(self, delta: str) -> tuple[Session, tuple[Piece, ...]]:
         tail = self.tail + delta
         thoughts = (Thoughts(text=self.thoughts.strip()),) if self.thoughts.strip() else ()
-        end = settled(tail) if "\n" in delta or "\r" in delta else 0
+        end, reading = read_on(tail, self.reading) if "\n" in delta or "\r" in delta else (0, self.reading)
         words = (Words(text=tail[:end]),) if end else ()
-        return replace(self, tail=tail[end:], thoughts="", heard=True), (*thoughts, *words)
+        return replace(self, tail=tail[end:], reading=reading, thoughts="", heard=True), (*thoughts, *words)
 
     def _answered(self, event: FinalEvent) -> tuple[Session, tuple[Piece, ...]]:
         """Show the rest of an answer; all of it, where a model gave it at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
+import anyio
 from prompt_toolkit.application import Application, create_app_session
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition
@@ -19,7 +20,8 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from rich.text import Text
 
 from playhead.cli.chat.live import Live
-from playhead.cli.chat.pieces import Piece
+from playhead.cli.chat.pieces import Piece, length
+from playhead.cli.chat.printing import Printing
 from playhead.cli.chat.rendering import MARGIN, PROMPT, Renderer
 from playhead.cli.chat.session import Session
 from playhead.cli.chat.slashes import completed, matching
@@ -44,6 +46,7 @@ class TerminalScreen:
     def __init__(self, *, session: Session, history: Iterable[str], entered: Callable[[str], None], interrupted: Callable[[], None], left: Callable[[], None], began: Callable[[], None]) -> None:
         self._session = session
         self._live = Live()
+        self._printing = Printing(self._print)
         self._entered = entered
         self._interrupted = interrupted
         self._left = left
@@ -62,10 +65,15 @@ class TerminalScreen:
         """Take lines until the chat is left. Whatever else is printed meanwhile stands above the prompt."""
         self._typed(draft)
         with create_app_session(output=self._output), patch_stdout():
-            try:
-                await self._app.run_async(set_exception_handler=False)
-            except (EOFError, OSError):  # nothing can be read from the terminal any more, or written to it
-                self._lose()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._printing.run)
+                try:
+                    await self._app.run_async(set_exception_handler=False)
+                except (EOFError, OSError):  # nothing can be read from the terminal any more, or written to it
+                    self._lose()
+                finally:
+                    tasks.cancel_scope.cancel()
+        self._printing.finish()
 
     # -- what is shown
 
@@ -81,16 +89,19 @@ class TerminalScreen:
 
     def show(self, pieces: Iterable[Piece]) -> None:
         """Show pieces above the prompt."""
-        renderer = Renderer(width=self.width)
-        self._print("".join(renderer.of(piece) for piece in pieces))
+        if shown := tuple(pieces):
+            self._printing.print(lambda: "".join(map(Renderer(width=self.width).of, shown)), characters=sum(map(length, shown)))
 
     def lines(self, lines: Iterable[Text]) -> None:
         """Show lines above the prompt."""
-        renderer = Renderer(width=self.width)
-        self._print("".join(["\n", *(renderer.shown(line) for line in lines)]))
+        shown = tuple(lines)
+        self._printing.print(lambda: "".join(["\n", *map(Renderer(width=self.width).shown, shown)]), characters=sum(map(len, shown)))
 
     def changed(self, session: Session) -> None:
         """Show another state; a line that is being typed makes room for the answer to a question, and comes back behind it."""
+        self._printing.then(lambda: self._change(session))
+
+    def _change(self, session: Session) -> None:
         is_asked, was_asked = session.question is not None, self._session.question is not None
         self._session = session
         if is_asked and not was_asked:
@@ -180,6 +191,10 @@ class TerminalScreen:
         self._entered(buffer.text)
         return False
 
+    def _suspend(self) -> None:
+        """Give the terminal back to the shell; what `fg` brings back is a new picture. Where the system has no such thing, nothing happens."""
+        self._app.suspend_to_background()
+
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         is_empty = Condition(lambda: not self._buffer.text)
@@ -190,6 +205,7 @@ class TerminalScreen:
             ("tab",): lambda: self._typed(completed(self._buffer.text)),
             ("c-c",): self._interrupted,
             ("<sigint>",): self._interrupted,
+            ("c-z",): self._suspend,
         }.items():
             keys.add(*name)(_pressed(act))
         keys.add("c-d", filter=is_empty)(_pressed(self._left))

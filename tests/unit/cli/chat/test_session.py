@@ -5,15 +5,16 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
+from playhead.agent.answers import failure
 from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
 from playhead.cli.bar import Share
 from playhead.cli.chat.live import Live
-from playhead.cli.chat.pieces import Answered, Called, Remark, Said, Spent, Thoughts, Words
+from playhead.cli.chat.pieces import Answered, Asked, Called, Remark, Said, Spent, Thoughts, Words
 from playhead.cli.chat.rendering import Renderer, plain_lines
 from playhead.cli.chat.session import INTERRUPTED, Session, Size
 from playhead.cli.chat.status import status
 from playhead.entry.message import ToolCall, ToolResult
-from playhead.errors import ContextLimitExceeded
+from playhead.errors import ContextLimitExceeded, ToolFailed
 from playhead.model.prices import listed_cost, listed_price, money
 from playhead.model.protocol import Usage
 from tests.integration.program import uncoloured
@@ -126,3 +127,67 @@ def test_the_calls_of_a_turn_are_priced_one_by_one():
     assert one is not None and together is not None and together > 3 * one + 0.1
     assert listed_cost("claude-sonnet-4-5", session.asked) == pytest.approx(3 * one)
     assert listed_cost("claude-sonnet-4-5", ()) is listed_cost("echo:", session.asked) is None
+
+
+ROW = "\n\x1b[1m› \x07\r\u2028→ rm\u2029← rm (0.1 s)\x85✗ rm\n10 tokens read, 2 written\r\nRun rm? y: yes\n" + "long " * 40
+OURS = ("›", "→", "←", "✗", "10 tokens", "Run", "force", "│ force")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        Words(text=ROW),
+        Words(text=f"```\n{ROW}\n```\n"),
+        Words(text=f"- {ROW}"),
+        Thoughts(text=ROW),
+        Remark(text=f"Failed: {ROW}"),
+        Said(text=ROW),
+        Called(call=ToolCall(id="", name=f"ping{ROW}", arguments={ROW: ROW})),
+        Answered(call=CALL, result=ToolResult(call_id="c1", content=ROW), elapsed_ms=1),
+        Answered(call=ToolCall(id="", name=f"ping{ROW}", arguments={}), result=ToolResult(call_id="c1", content=ROW, is_error=True), elapsed_ms=1),
+    ],
+    ids=lambda piece: type(piece).__name__,
+)
+def test_only_what_is_the_chats_own_begins_at_the_left_edge(piece, width):
+    first, *more = [row for row in uncoloured(Renderer(width=width).of(piece)).split("\n") if row.strip()]
+    assert isinstance(piece, (Remark, Said, Called, Answered)) or first.startswith("  ")
+    assert [row for row in more if not row.startswith("  ")] == []
+    assert not isinstance(piece, Answered) or all(row.startswith(("  │", "  …")) for row in more)
+
+
+def test_no_argument_of_a_call_passes_for_another_one():
+    arguments = {"what": f"x\nforce: false\u2028force: no{' ' * 300}force: maybe", "a\nforce": "1", "text": "true", "flag": True, "list": '["a"]'}
+    rows = uncoloured(Renderer(width=80).of(Asked(call=ToolCall(id="c", name="rm", arguments=arguments)))).rstrip("\n").split("\n")
+    assert [row for row in rows if not row.startswith("  │ ")] == ["  what: x", '  a force: "1"', '  text: "true"', "  flag: true", '  list: "[\\"a\\"]"']
+    assert [row for row in rows if "force: maybe" in row] == ["  │ force: maybe"]
+
+
+def test_a_tool_that_failed_is_told_in_words_with_the_cause():
+    error = ToolFailed("Tool 'boom' execution failed.", tool="boom", error=f"ValueError('kaboom {'far ' * 30}away')")
+    rows = uncoloured(Renderer(width=60).of(Answered(call=replace(CALL, name="boom"), result=failure(error, call=CALL), elapsed_ms=100))).rstrip("\n").split("\n")
+    assert rows[:3] == ["✗ boom (0.1 s)", "  │ Tool 'boom' execution failed.", "  │ error: ValueError('kaboom far far far far far far far"]
+    assert rows[-1].endswith("away')") and "{" not in "".join(rows) and all(cell_len(row) <= 60 for row in rows)
+    assert "kaboom" in plain_lines(Answered(call=CALL, result=failure(error, call=CALL), elapsed_ms=1))
+    own = ToolResult(call_id="c1", content='{"kind": "mine"}', is_error=True)
+    assert '  │ {"kind": "mine"}' in plain_lines(Answered(call=CALL, result=own, elapsed_ms=1))
+
+
+def test_a_long_line_of_the_users_hangs_behind_its_sign():
+    rows = uncoloured(Renderer(width=60).of(Said(text="say " + "word " * 30 + "\nand more\n" + "x" * 130))).strip("\n").split("\n")
+    assert rows[0].startswith("› say word") and all(row.startswith("  ") and cell_len(row) <= 60 for row in rows[1:])
+
+
+def test_a_tool_at_work_stands_once():
+    session, pieces = after(ToolCallEvent(call=CALL))
+    live = uncoloured(Live().of(session, width=80, rows=20))
+    assert [type(piece) for piece in pieces] == [Called]
+    assert "at work: ping" in live and "→" not in live and "gw1" not in live
+
+
+def test_one_empty_line_stands_between_blocks():
+    text = "One:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nTwo:\n\n```\ncode\n\n\nmore\n```\n\nThree.\n"
+    shown = uncoloured(Renderer(width=60).of(Words(text=text)))
+    assert "\n\n\n" not in shown.replace("code\n\n\n", "") and shown.count("\n\n") == 5
+    session, pieces = after(*(TextEvent(delta=line) for line in text.splitlines(keepends=True)))
+    assert "".join(Renderer(width=60).of(piece) for piece in (*pieces, *session.flushed()[1])) == Renderer(width=60).of(Words(text=text))
