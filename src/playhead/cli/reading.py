@@ -33,13 +33,17 @@ async def ls(args: Namespace, out: Output) -> int:
     async with chosen_store(args) as store:
         names = [] if is_absent(store) else await without_drafts(store, await store.list_tapes())
         tapes = [await Tape(store, name).info() for name in names]
+        branches = {name: sum(record.is_open for record in await store.branches(name)) for name in names}
     if out.as_json:
-        out.json({"store": url, "tapes": [_facts(t) for t in tapes]})
+        out.json({"store": url, "tapes": [{**_facts(t), "branches": branches[t.name]} for t in tapes]})
     elif not tapes:
         out.note(f"{url} has no tapes yet; {command('import', args, 'FILE', '--tape', 'NAME')} or {command('append', args, '--tape', 'NAME', 'TEXT')} makes one.")
     else:
-        columns = (Column(heading="entries", is_number=True), Column(heading="anchors", is_number=True), Column(heading="last entry"), Column(heading="tape"))
-        out.lines(*table(columns, [(f"{t.entries:,}", f"{t.anchors:,}", moment(t.last_date), t.name) for t in tapes], width=out.width))
+        columns = (*(Column(heading=heading, is_number=True) for heading in ("entries", "anchors", "branches")), Column(heading="last entry"), Column(heading="tape"))
+        rows = [(f"{t.entries:,}", f"{t.anchors:,}", f"{branches[t.name]:,}" if branches[t.name] else "", moment(t.last_date), t.name) for t in tapes]
+        out.lines(*table(columns, rows, width=out.width))
+        if any(branches.values()):
+            out.note(f"{command('branches', args)} shows the open branches.")
     return 0
 
 
