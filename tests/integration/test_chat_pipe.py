@@ -293,6 +293,19 @@ def test_a_turn_that_took_all_its_steps_says_how_to_go_on(playhead: Program, wor
     assert (ran.code, ran.error) == (1, "error: The turn took as many steps as it may, and what it did stands on the tape: ask again to go on from there, or give it more than --max-steps 1")
 
 
+def test_what_keeps_the_record_takes_one_row_and_is_told_from_what_was_said(playhead: Program):
+    playhead.run("run", "Hello.", "--tape", "t", *ECHO)
+    rows = playhead.run("explain", "--tape", "t").out.split("\n\n")[1].splitlines()
+    assert [" ".join(row.split()) for row in rows] == [
+        "form entries count tokens reason",
+        "raw 6-7 2 12 fits the budget",
+        "not shown in 1-10 8 - kept for the record: 6 events, 1 anchor, 1 system",
+    ]
+    assert "left out" not in playhead.run("explain", "--tape", "t").out
+    assert "10 (2 said or done, 8 kept for the record)" in playhead.run("info", "--tape", "t").out
+    assert playhead.json("info", "--tape", "t")["said"] == 2
+
+
 @contextmanager
 def started(program: Program, server: ProviderServer, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program with a model that a server plays, and end it behind the block."""

@@ -264,3 +264,23 @@ def test_a_read_only_store_is_read_and_left_as_it_is(either: Program):
     assert {path: path.stat().st_mtime_ns for path in Path(either.place).rglob("*")} == before
     refused = either.run("append", "--tape", TAPE, "x", "--store", f"{url}?mode=ro")
     assert (refused.code, "read only" in refused.error) == (1, True)
+
+
+def test_the_tape_is_named_by_itself_or_as_for_all_other_commands(filled: Program):
+    assert filled.json("fork", "--tape", TAPE, "--name", "second")["branch"] == f"{TAPE}__branch__second"
+    assert filled.json("branches", "--tape", TAPE) == filled.json("branches", TAPE) == filled.json("branches", TAPE, "--tape", TAPE)
+    assert filled.run("follow", "--tape", TAPE, "--after", "0", "--count", "1").code == 0
+    assert [filled.run(command, "--tape", TAPE).code for command in ("gc", "recover")] == [0, 0]
+    assert [filled.run(command).error for command in ("fork", "follow")] == [f"error: name the tape, as TAPE or with --tape NAME; see playhead {command} --help" for command in ("fork", "follow")]
+    assert "two tapes" in filled.run("branches", TAPE, "--tape", "other").error
+
+
+def test_ls_says_which_tapes_have_branches(filled: Program):
+    filled.json("append", "--tape", "plain", "x")
+    filled.json("fork", TAPE, "--name", "trial")
+    assert {tape["tape"]: tape["branches"] for tape in filled.json("ls")["tapes"]} == {TAPE: 1, "plain": 0}
+    ran = filled.run("ls")
+    assert ran.out.splitlines()[0].split() == ["entries", "anchors", "branches", "last", "entry", "tape"]
+    assert "branches" in ran.error
+    filled.run("discard", TRIAL)
+    assert (filled.json("ls")["tapes"][1]["branches"], filled.run("ls").err) == (0, "")

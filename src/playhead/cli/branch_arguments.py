@@ -16,8 +16,23 @@ GRACE = "1d"
 """How long `gc --blobs` leaves blobs alone where nothing says otherwise, as its help says it."""
 
 
-def _tape(parser: Parser, *, help: str = "the tape, or a branch of one", nargs: str | None = None) -> None:
-    parser.add_argument("tape", metavar="TAPE", type=spoken, nargs=nargs, help=help)
+class _Named(argparse.Action):
+    """Takes the name of the tape, which stands by itself or behind `--tape`; two names are refused."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None) -> None:
+        if getattr(namespace, self.dest, None) not in (None, values):
+            parser.error(f"TAPE and --tape name two tapes, '{getattr(namespace, self.dest)}' and '{values}'; give one of them")
+        setattr(namespace, self.dest, values)
+
+
+def _tape(parser: Parser, *, help: str = "the tape, or a branch of one") -> None:
+    """Add the tape, by itself or behind `--tape` as for the other commands."""
+    parser.add_argument("tape", metavar="TAPE", type=spoken, nargs="?", default=argparse.SUPPRESS, action=_Named, help=help)
+    parser.add_argument("--tape", metavar="NAME", type=spoken, default=None, action=_Named, help="the same as TAPE")
+
+
+def _tape_fault(args: argparse.Namespace) -> str | None:
+    return "name the tape, as TAPE or with --tape NAME" if args.tape is None else None
 
 
 def _branch(parser: Parser) -> None:
@@ -25,7 +40,7 @@ def _branch(parser: Parser) -> None:
 
 
 def _add_branches(parser: Parser) -> None:
-    _tape(parser, nargs="?", help="only the branches of this tape (default: of every tape)")
+    _tape(parser, help="only the branches of this tape (default: of every tape)")
     parser.add_argument("--all", action="store_true", help="those that were merged or discarded, too")
 
 
@@ -64,14 +79,14 @@ def _add_rename(parser: Parser) -> None:
 
 
 def _add_copy(parser: Parser) -> None:
-    _tape(parser, nargs="?")
+    parser.add_argument("tape", metavar="TAPE", type=spoken, nargs="?", help="the tape, or a branch of one")
     parser.add_argument("name", metavar="NAME", nargs="?", type=spoken, help="what the copy is called")
     parser.add_argument("--to", metavar="URL", type=spoken, help="another store to copy it to; with no TAPE, all that is in the store goes there")
     add_crossing(parser)
 
 
 def _add_gc(parser: Parser) -> None:
-    _tape(parser, nargs="?", help="only branches of this tape, or that branch (default: of every tape)")
+    _tape(parser, help="only branches of this tape, or that branch (default: of every tape)")
     parser.add_argument("--older-than", metavar="TIME", type=span, help=f"only those closed longer ago than this, such as 12h or 0s (default: {KEPT_FOR})")
     parser.add_argument("--blobs", action="store_true", help="remove the blobs that nothing names any more instead")
     parser.add_argument("--grace", metavar="TIME", type=span, help=f"with --blobs: leave alone what was put or named within this time (default: {GRACE})")
@@ -86,7 +101,7 @@ def _gc_fault(args: argparse.Namespace) -> str | None:
 
 
 def _add_recover(parser: Parser) -> None:
-    _tape(parser, nargs="?", help="only branches of this tape (default: of every tape)")
+    _tape(parser, help="only branches of this tape (default: of every tape)")
     parser.add_argument("--how", choices=WAYS, default=WAYS[0], help="merge what they had written (default), keep them open, or discard them")
 
 
@@ -99,7 +114,7 @@ def _add_follow(parser: Parser) -> None:
 
 BRANCH_COMMANDS = (
     Command(name="branches", about="show the branches of a tape as a tree", module="branching", function="branches", add=_add_branches, reads=True),
-    Command(name="fork", about="make a branch of a tape", module="branching", function="fork", add=_add_fork),
+    Command(name="fork", about="make a branch of a tape", module="branching", function="fork", add=_add_fork, fault=_tape_fault),
     Command(name="merge", about="bring what a branch added back to its parent", module="branching", function="merge", add=_add_merge, fault=_merge_fault),
     Command(name="discard", about="close a branch so that nothing of it comes back", module="branching", function="discard", add=_add_discard),
     Command(name="diff", about="show what two tapes share and what one alone has", module="comparing", function="diff", add=_add_diff, reads=True),
@@ -107,5 +122,5 @@ BRANCH_COMMANDS = (
     Command(name="gc", about="remove what is left of closed branches, or blobs that nothing names", module="branching", function="gc", add=_add_gc, fault=_gc_fault),
     Command(name="rename", about="give a tape or branch another name", module="moving", function="rename", add=_add_rename),
     Command(name="copy", about="copy a tape, here or to another store; or whole tapes from store to store", module="moving", function="copy", add=_add_copy, fault=crossing_fault),
-    Command(name="follow", about="print entries as they come", module="following", function="follow", add=_add_follow),
+    Command(name="follow", about="print entries as they come", module="following", function="follow", add=_add_follow, fault=_tape_fault),
 )

@@ -23,15 +23,18 @@ from playhead.cli.steps import Step
 from playhead.cli.store_choice import existing_tape, viewed_tape
 from playhead.cli.strategy_choice import strategy_of
 from playhead.cli.transcript import message_lines
+from playhead.entry.entry import ANCHOR
 from playhead.errors import InvalidInput, OverBudgetError
 from playhead.fold.node import Node
 from playhead.prompt.budget import Budget
 from playhead.prompt.compile import compile
-from playhead.prompt.explain import Explanation, Row, told_entries, told_tokens
+from playhead.prompt.explain import HIDDEN, Explanation, Row, told_entries, told_tokens
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategies.autobiographical import AutobiographicalStrategy
 from playhead.view.calibration import counter_for
+from playhead.view.pieces import BOOTSTRAP
 from playhead.view.plan import Span
+from playhead.view.projection import BEGINNING, DEFAULT
 
 OPENAI = "openai"
 """The provider whose body `compile --json` holds where none is named."""
@@ -183,8 +186,31 @@ def _headed(prompt: Prompt, width: int | None) -> Iterator[Text]:
 
 def explained(explanation: Explanation, *, width: int | None) -> Iterator[Text]:
     """Yield the table of an explanation: what form each part has in the prompt, and why."""
-    rows = condensed(explanation.rows)
+    rows = condensed(gathered(explanation.rows))
     yield from table(COLUMNS, [_cells(r, explanation.plan.spans) for r in rows], width=width, styles=[LOOKS.get(r.form, ("", ""))[1] for r in rows])
+
+
+def gathered(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with those in one, the last, that tell of entries which no model is meant to see: the record of runs, the anchor that a tape begins with."""
+    record = [row for row in rows if _is_opening(row) or _is_record(row)]
+    if len(record) < 2:
+        return list(rows)
+    kinds = Tally({ANCHOR: sum(row.count for row in record if _is_opening(row))})
+    for row in record:
+        if not _is_opening(row):
+            kinds[row.reason.partition(": ")[0]] += row.count
+    told = ", ".join(counted(count, kind) for kind, count in kinds.most_common() if count)
+    summed = Row(form=HIDDEN, first=min(row.first for row in record), last=max(row.last for row in record), count=kinds.total(), tokens=None, reason=f"kept for the record: {told}")
+    return [*(row for row in rows if row not in record), summed]
+
+
+def _is_record(row: Row) -> bool:
+    return row.form == HIDDEN and row.reason.partition(": ")[2] in (f"kind not shown by the {DEFAULT.name} projection", BEGINNING)
+
+
+def _is_opening(part: Row | Span) -> bool:
+    """Return whether a part is the `session/start` that a tape begins with, before which nothing stands."""
+    return (part.form, part.first, part.last, part.reason) == ("omitted", 1, 1, f"before anchor {BOOTSTRAP}")
 
 
 def condensed(rows: Sequence[Row]) -> list[Row]:
@@ -217,7 +243,7 @@ def budget_bar(prompt: Prompt, *, width: int | None) -> Iterator[Text]:
     shares += [Share(form="injection", tokens=prompt.stats.injections)] if prompt.stats.injections else []
     yield bar(shares, room=room, width=width or USUAL_WIDTH)
     yield legend(shares, room=room)
-    omitted = [s for s in prompt.plan.spans if not s.is_shown]
+    omitted = [s for s in prompt.plan.spans if not s.is_shown and not _is_opening(s)]
     unread = sum(s.count for s in omitted if s.tokens is None)
     left_out = " and ".join([f"{prompt.stats.omitted:,} tokens"] * bool(prompt.stats.omitted) + [f"{counted(unread, 'entry')} not read (?)"] * bool(unread))
     share = "<1" if 0 < 100 * used < room else 100 * used // room

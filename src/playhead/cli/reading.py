@@ -17,6 +17,7 @@ from playhead.cli.spending import spent_json, spent_rows
 from playhead.cli.store_choice import ANCHOR_WORDS, chosen_store, existing_tape, is_absent, shown_url, tape_at
 from playhead.cli.transcript import found_lines, moment
 from playhead.cli.words import as_json
+from playhead.entry.entry import MESSAGE, TOOL_CALL, TOOL_RESULT
 from playhead.entry.lines import entry_to_json
 from playhead.errors import InvalidInput
 from playhead.store.transfer.draft import without_drafts
@@ -33,13 +34,17 @@ async def ls(args: Namespace, out: Output) -> int:
     async with chosen_store(args) as store:
         names = [] if is_absent(store) else await without_drafts(store, await store.list_tapes())
         tapes = [await Tape(store, name).info() for name in names]
+        branches = {name: sum(record.is_open for record in await store.branches(name)) for name in names}
     if out.as_json:
-        out.json({"store": url, "tapes": [_facts(t) for t in tapes]})
+        out.json({"store": url, "tapes": [{**_facts(t), "branches": branches[t.name]} for t in tapes]})
     elif not tapes:
         out.note(f"{url} has no tapes yet; {command('import', args, 'FILE', '--tape', 'NAME')} or {command('append', args, '--tape', 'NAME', 'TEXT')} makes one.")
     else:
-        columns = (Column(heading="entries", is_number=True), Column(heading="anchors", is_number=True), Column(heading="last entry"), Column(heading="tape"))
-        out.lines(*table(columns, [(f"{t.entries:,}", f"{t.anchors:,}", moment(t.last_date), t.name) for t in tapes], width=out.width))
+        columns = (*(Column(heading=heading, is_number=True) for heading in ("entries", "anchors", "branches")), Column(heading="last entry"), Column(heading="tape"))
+        rows = [(f"{t.entries:,}", f"{t.anchors:,}", f"{branches[t.name]:,}" if branches[t.name] else "", moment(t.last_date), t.name) for t in tapes]
+        out.lines(*table(columns, rows, width=out.width))
+        if any(branches.values()):
+            out.note(f"{command('branches', args)} shows the open branches.")
     return 0
 
 
@@ -52,22 +57,27 @@ async def info(args: Namespace, out: Output) -> int:
     """Say what a tape holds."""
     async with existing_tape(args) as tape:
         facts, generation, sidecars = await tape.info(), (await tape.head()).generation, await tape.store.sidecars(tape.name)
-        spent = await usage_of(tape)
+        spent, said = await usage_of(tape), await said_on(tape)
     if out.as_json:
-        out.json({**_facts(facts), "store": shown_url(args), "generation": generation, "sidecars": sidecars, "usage": spent_json(spent)})
+        out.json({**_facts(facts), "said": said, "store": shown_url(args), "generation": generation, "sidecars": sidecars, "usage": spent_json(spent)})
         return 0
-    out.lines(*info_lines(facts, url=shown_url(args), generation=generation, sidecars=sidecars, spent=spent))
+    out.lines(*info_lines(facts, url=shown_url(args), generation=generation, sidecars=sidecars, spent=spent, said=said))
     return 0
 
 
-def info_lines(facts: TapeInfo, *, url: str, generation: int, sidecars: Sequence[str], spent: TapeUsage) -> Iterator[Text]:
+async def said_on(tape: Tape) -> int:
+    """Return how many entries of a tape are messages, calls and results; the others keep the record."""
+    return await tape.store.count(tape.query().kinds(MESSAGE, TOOL_CALL, TOOL_RESULT))
+
+
+def info_lines(facts: TapeInfo, *, url: str, generation: int, sidecars: Sequence[str], spent: TapeUsage, said: int) -> Iterator[Text]:
     """Yield what a tape holds, a line for each fact."""
     since = f" ({counted(facts.entries_since_last_anchor, 'entry')} since)" if facts.last_anchor else ""
     cached = "" if facts.last_cache_hit_rate is None else f", {facts.last_cache_hit_rate:.0%} of the prompt cached"
     rows = [
         ("tape", facts.name),
         ("store", url),
-        ("entries", f"{facts.entries:,}"),
+        ("entries", f"{facts.entries:,}" + (f" ({said:,} said or done, {facts.entries - said:,} kept for the record)" if said < facts.entries else "")),
         ("first entry", moment(facts.first_date)),
         ("last entry", moment(facts.last_date)),
         ("anchors", f"{facts.anchors:,}"),

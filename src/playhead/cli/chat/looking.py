@@ -16,7 +16,7 @@ from playhead.cli.compiling import budget_bar, explained
 from playhead.cli.layout import Column, prose, table
 from playhead.cli.output import counted
 from playhead.cli.plain import REASON_MOST, one_line, short_name
-from playhead.cli.reading import anchors_table, info_lines
+from playhead.cli.reading import anchors_table, info_lines, said_on
 from playhead.cli.transcript import found_lines
 from playhead.errors import InvalidInput
 from playhead.store.family import kin_of
@@ -43,7 +43,7 @@ async def info(conversation: Conversation) -> None:
     tape = conversation.talk.tape
     facts, generation, sidecars = await tape.info(), (await tape.head()).generation, await tape.store.sidecars(tape.name)
     own = Text.assemble((f"{'model':<12}", "dim"), one_line(conversation.talk.answerer.spec))
-    _show(conversation, [*info_lines(facts, url=conversation.talk.url, generation=generation, sidecars=sidecars, spent=await usage_of(tape)), own])
+    _show(conversation, [*info_lines(facts, url=conversation.talk.url, generation=generation, sidecars=sidecars, spent=await usage_of(tape), said=await said_on(tape)), own])
 
 
 async def search(conversation: Conversation, rest: str) -> None:
