@@ -1,9 +1,9 @@
-"""What the PostgreSQL store costs, against one round trip and a bare insert, and as a tape grows.
+"""What the PostgreSQL store costs, against the bare statement and one round trip, and as a tape grows.
 
 A server is started for the run (PLAYHEAD_POSTGRES_URL names another one): `disk` waits until a commit is on the disk, `process` does not.
 Everything goes through the same kind of hop to a thread with a connection of its own, statements prepared: the round trip is a `SELECT 1`,
-the bare insert one statement of the same bytes into a table with one index, each row a commit. `grouped` commits all rows that wait together
-in one pipeline. With 16 writers they share one tape, and then have one each. The last 50 entries are also compared with a bare SELECT of the
+the bare append the one statement that moves a head and inserts the same bytes, in tables like the store's; the plain insert goes into a table with
+one index; each is a commit. `grouped` commits all plain inserts that wait together in one pipeline. With 16 writers they share one tape, and then have one each. The last 50 entries are also compared with a bare SELECT of the
 same 50 rows, and the disk, vacuumed, with the lines of JSON that the entries are in a file. All without the index of words, whose share of
 an append is measured by `benchmarks.search`.
 Run: python -m benchmarks.postgres [--long] [--socket] [--rounds N] [--json FILE]
@@ -145,7 +145,7 @@ async def timed(act: Act, *, times: int, writers: int = 1) -> float:
 
 async def appends(url: str, *, durability: Any, writers: int, rounds: int) -> list[list[object]]:
     """Return a row for each way to write."""
-    bares = {"bare insert": bare_insert(url, durability=durability), "round trip": round_trip(url), "bare append": bare_append(url, durability=durability)}
+    bares = {"bare append": bare_append(url, durability=durability), "plain insert": bare_insert(url, durability=durability), "round trip": round_trip(url)}
     bares["grouped inserts"] = bare_insert(url, durability=durability, most=512)
     async with PostgresTapeStore(url, durability=durability, search="scan") as store:
         acts: dict[str, Act] = {**{name: bare.act for name, bare in bares.items()}, "append": lambda _: store.append("tape", ENTRY)}
