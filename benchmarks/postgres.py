@@ -2,10 +2,10 @@
 
 A server is started for the run (PLAYHEAD_POSTGRES_URL names another one): `disk` waits until a commit is on the disk, `process` does not.
 Everything goes through the same kind of hop to a thread with a connection of its own, statements prepared: the round trip is a `SELECT 1`,
-the bare append the one statement that moves a head and inserts the same bytes, in tables like the store's; the plain insert goes into a table with
-one index; each is a commit. `grouped` commits all plain inserts that wait together in one pipeline. With 16 writers they share one tape, and then have one each. The last 50 entries are also compared with a bare SELECT of the
-same 50 rows, and the disk, vacuumed, with the lines of JSON that the entries are in a file. All without the index of words, whose share of
-an append is measured by `benchmarks.search`.
+the bare append the one statement that moves a head and inserts the same bytes, in tables like the store's; the plain insert goes into a table
+with one index; each is a commit. `grouped` commits all plain inserts that wait together in one pipeline. With 16 writers they share one tape,
+and then have one each. The last 50 entries are also compared with a bare SELECT of the same 50 rows, and the disk, vacuumed, with the lines
+of JSON that the entries are in a file. All without the index of words, whose share of an append is measured by `benchmarks.search`.
 Run: python -m benchmarks.postgres [--long] [--socket] [--rounds N] [--json FILE]
 """
 
