@@ -17,9 +17,6 @@ from playhead.store.postgres.session import Row, Session
 from playhead.store.rows.row import RawRow
 from playhead.store.rows.statements import statements
 
-_ENC = 6
-"""The place of the column that says where an entry's meta and body are, behind those of a row."""
-
 
 class Moved(Exception):
     """A tape was reset, renamed or removed since its address was noted."""
@@ -50,8 +47,6 @@ class Reading(NamedTuple):
 
     def filled(self, address: Address, rows: Sequence[Row], *, tape_no: int) -> Iterator[RawRow]:
         """Yield rows of one of the tapes that a tape shows with what their entries say, wherever that is kept. Raises Moved where it went with the tape."""
-        if all(row[_ENC] != archived.IN_SEGMENT for row in rows):
-            return iter([row[:_ENC] for row in rows])
         segments = segments_of(self.session, rows, root_id=address.root_id, tape_no=tape_no)
 
         def said(place: int) -> Said | None:
