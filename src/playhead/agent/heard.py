@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from inspect import iscoroutine
 
 import anyio
 
 from playhead import clock
+from playhead.agent.events import ReasoningEvent, TextEvent
 from playhead.agent.running import is_cancelled
+from playhead.agent.stream import Emit
 from playhead.entry.frozen import FrozenDict
 from playhead.entry.message import Message, Part, Text, Thinking, ToolCall, assistant
 from playhead.errors import BadReply, InvalidInput, ModelError, ModelUnavailable, PlayheadError
 from playhead.model.protocol import CallReady, Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta, Usage
+from playhead.tracing import Span
 
 
 async def events_of(model: Model, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
@@ -70,6 +73,24 @@ class Heard:
         said = (Text(text=words),) if words else ()
         return Message(role="assistant", content=(Thinking(text=thoughts), *said))
 
+    async def answer_of(self, model: Model, request: ModelRequest, *, told: Span, emit: Emit, accepted: Callable[[], Awaitable[None]] | None = None) -> Reply:
+        """Ask a model and hear all of its answer, telling words and thoughts as they come; with each event the request is `accepted`. Raises ModelError."""
+        first = True
+        async with aclosing(events_of(model, request)) as events:
+            async for event in events:
+                if accepted is not None:
+                    await accepted()
+                self.take(event, model=model.name)
+                if first:
+                    told.add(first=event)
+                    first = False
+                if isinstance(event, Reply):
+                    reply = self.whole(event, model=model.name)
+                    told.add(reply=reply)
+                    return reply
+                await _tell(event, emit)
+        raise BadReply(f"{model.name} ended without an answer; ask again.", model=model.name, partial=self.text)
+
     def take(self, event: ModelEvent, *, model: str) -> None:
         """Hear one event of the stream. Raises BadReply for what is none."""
         match event:
@@ -96,6 +117,14 @@ class Heard:
         if not reply.calls and not reply.text.strip() and self.text.strip():
             raise BadReply(f"{model} said something, and its whole answer has no words; ask again.", model=model, partial=self.text)
         return _with_ids(reply if reply.model is not None else replace(reply, model=model))
+
+
+async def _tell(event: ModelEvent, emit: Emit) -> None:
+    match event:
+        case TextDelta(text=text) if text:
+            await emit(TextEvent(delta=text))
+        case ReasoningDelta(text=text) if text:
+            await emit(ReasoningEvent(delta=text))
 
 
 def _with_ids(reply: Reply) -> Reply:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -16,9 +15,9 @@ import anyio
 from playhead import clock
 from playhead.agent.calling import Approve, Shrink, answered
 from playhead.agent.decisions import Finish, RunFacts
-from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
+from playhead.agent.events import ErrorEvent, FinalEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
 from playhead.agent.folding import Refold
-from playhead.agent.heard import Heard, events_of
+from playhead.agent.heard import Heard
 from playhead.agent.hooks import Hooks
 from playhead.agent.inbox import Inbox, Leased
 from playhead.agent.media import kept_answer, kept_result, without_media
@@ -33,14 +32,14 @@ from playhead.agent.tools import ToolContext
 from playhead.agent.unwritten import Unwritten
 from playhead.entry.message import Message, ToolCall, ToolResult, assistant, user
 from playhead.entry.payload import message_to_entries
-from playhead.errors import BadReply, ContextLimitExceeded, ModelError, OutputMismatch, OverBudgetError, PlayheadError, StepLimitReached
-from playhead.model.protocol import Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta, ToolSpec
+from playhead.errors import ContextLimitExceeded, ModelError, OutputMismatch, OverBudgetError, PlayheadError, StepLimitReached
+from playhead.model.protocol import Model, ModelRequest, Reply, ToolSpec
 from playhead.prompt.budget import Budget
 from playhead.prompt.prompt import Prompt
 from playhead.prompt.strategy import Strategy
 from playhead.store.blobs import blobs_of
 from playhead.tape.tape import Tape
-from playhead.tracing import Span, span
+from playhead.tracing import span
 
 CONTINUE_PROMPT = "Continue the task until all targets are completed."
 """What the model is told behind a step with tools; said in that request alone, and not kept."""
@@ -306,30 +305,7 @@ class Run:
         turn = self._turn
         turn.heard, turn.answers = Heard(), asked_model(model, request)
         with span("chat", tape=self._tape.name, run_id=self._run_id, model=turn.answers, request=request) as told:
-            return await self._heard(model, request, told)
-
-    async def _heard(self, model: Model, request: ModelRequest, told: Span) -> Reply:
-        turn, first = self._turn, True
-        async with aclosing(events_of(model, request)) as events:
-            async for event in events:
-                await self._accepted()
-                turn.heard.take(event, model=model.name)
-                if first:
-                    told.add(first=event)
-                    first = False
-                if isinstance(event, Reply):
-                    reply = turn.heard.whole(event, model=model.name)
-                    told.add(reply=reply)
-                    return reply
-                await self._tell(event)
-        raise BadReply(f"{model.name} ended without an answer; ask again.", model=model.name, partial=turn.heard.text)
-
-    async def _tell(self, event: ModelEvent) -> None:
-        match event:
-            case TextDelta(text=text) if text:
-                await self._emit(TextEvent(delta=text))
-            case ReasoningDelta(text=text) if text:
-                await self._emit(ReasoningEvent(delta=text))
+            return await turn.heard.answer_of(model, request, told=told, emit=self._emit, accepted=self._accepted)
 
     async def _accepted(self) -> None:
         """Take note that the request was accepted: what came from the inbox is taken up for good."""

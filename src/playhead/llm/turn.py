@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 
 from playhead.agent.calling import Answer, answered
-from playhead.agent.events import ErrorEvent, FinalEvent, ReasoningEvent, TextEvent, ToolCallEvent, ToolResultEvent, UsageEvent
-from playhead.agent.heard import Heard, events_of
+from playhead.agent.events import ErrorEvent, FinalEvent, ToolCallEvent, ToolResultEvent, UsageEvent
+from playhead.agent.heard import Heard
 from playhead.agent.hooks import Hooks
 from playhead.agent.request import budget_for, compiled, request_of
 from playhead.agent.stream import Emit
 from playhead.agent.tools import ToolContext
 from playhead.entry.message import ToolCall
-from playhead.errors import BadReply, LLMError, ModelError
+from playhead.errors import LLMError, ModelError
 from playhead.llm.ask import Ask
 from playhead.llm.failures import told
 from playhead.llm.models import Models
 from playhead.llm.record import CANCELLED, Record
-from playhead.model.protocol import Model, ModelEvent, ModelRequest, ReasoningDelta, Reply, TextDelta
+from playhead.model.protocol import Model, ModelRequest, Reply
 from playhead.prompt.budget import Budget
 from playhead.prompt.strategy import Strategy
 from playhead.tape.tape import Tape
@@ -119,19 +118,7 @@ class Turn:
     async def _streamed(self, model: Model, request: ModelRequest, emit: Emit) -> Reply:
         """Ask one model and tell its words as they come."""
         with span("chat", tape=self._conversation, run_id=self._record.run_id, model=model.name, request=request) as traced:
-            first = True
-            async with aclosing(events_of(model, request)) as events:
-                async for event in events:
-                    self._heard.take(event, model=model.name)
-                    if first:
-                        traced.add(first=event)
-                        first = False
-                    if isinstance(event, Reply):
-                        reply = self._heard.whole(event, model=model.name)
-                        traced.add(reply=reply)
-                        return reply
-                    await _tell(event, emit)
-            raise BadReply(f"{model.name} ended without an answer; ask again.", model=model.name, partial=self._heard.text)
+            return await self._heard.answer_of(model, request, told=traced, emit=emit)
 
     async def _carried_out(self, reply: Reply, emit: Emit) -> tuple[Answer, ...]:
         """Keep the answer, and run the tools that it asks for where the call runs tools; return what they have answered."""
@@ -166,11 +153,3 @@ class Turn:
         answers[call.id] = answer
         await self._record.result(answer.result)
         await emit(ToolResultEvent(call=call, result=answer.result, value=answer.value, elapsed_ms=answer.elapsed_ms))
-
-
-async def _tell(event: ModelEvent, emit: Emit) -> None:
-    match event:
-        case TextDelta(text=text) if text:
-            await emit(TextEvent(delta=text))
-        case ReasoningDelta(text=text) if text:
-            await emit(ReasoningEvent(delta=text))
